@@ -1,0 +1,109 @@
+package podview
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
+)
+
+// Field names one of a container's lists that mutators append to.
+type Field int
+
+// The lists of a container.
+const (
+	Env Field = iota
+	VolumeMounts
+	VolumeDevices
+	fieldCount
+)
+
+var fieldNames = [fieldCount]string{"env", "volumeMounts", "volumeDevices"}
+
+// Container is one container of a Pod, or one to be added.
+type Container struct {
+	Name string
+	// RestartPolicy is "Always" for an init container that runs beside the others (a native sidecar).
+	RestartPolicy string
+
+	raw    jsontext.Value
+	lists  [fieldCount]jsontext.Value
+	added  [fieldCount][]jsontext.Value
+	origin int  // index in the request's list, -1 if it was not there
+	dirty  bool // raw differs from what the request had at origin
+}
+
+// NewContainer reads a container that a mutator wants to add. raw is not copied and must not change afterwards.
+func NewContainer(raw jsontext.Value) (*Container, error) {
+	c := &Container{}
+	err := jsonwalk.Walk(raw, c.read)
+	if err != nil {
+		return nil, fmt.Errorf("reading container: %w", err)
+	}
+	c.origin = -1
+	return c, nil
+}
+
+// Clone makes a container that can be appended to without touching c.
+func (c *Container) Clone() *Container {
+	clone := *c
+	for f := range clone.added {
+		clone.added[f] = clone.added[f][:len(clone.added[f]):len(clone.added[f])]
+	}
+	return &clone
+}
+
+func (c *Container) read(w *jsonwalk.Walker) error {
+	start := w.Offset()
+	err := w.Object(func(name string) (err error) {
+		switch name {
+		case "name":
+			c.Name, err = w.String()
+		case "restartPolicy":
+			c.RestartPolicy, err = w.String()
+		case "env":
+			c.lists[Env], err = w.Value()
+		case "volumeMounts":
+			c.lists[VolumeMounts], err = w.Value()
+		case "volumeDevices":
+			c.lists[VolumeDevices], err = w.Value()
+		}
+		return err
+	})
+	c.raw = w.Since(start)
+	return err
+}
+
+// Append adds entries, each a JSON object, at the end of one of the container's lists.
+func (c *Container) Append(f Field, entries ...jsontext.Value) {
+	c.added[f] = append(c.added[f], entries...)
+}
+
+// Entries calls fn for each entry of a list, as sent and as appended, until fn returns an error.
+func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
+	if c.lists[f] != nil {
+		err := jsonwalk.Walk(c.lists[f], func(w *jsonwalk.Walker) error {
+			return w.Array(func() error {
+				entry, err := w.Value()
+				if err != nil {
+					return err
+				}
+				return fn(entry)
+			})
+		})
+		if err != nil {
+			return fmt.Errorf("reading %s of container %q: %w", fieldNames[f], c.Name, err)
+		}
+	}
+	for _, entry := range c.added[f] {
+		if err := fn(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Raw is the list as sent, nil if absent; what was appended is not in it. It lets a caller look for a word before it
+// decodes anything.
+func (c *Container) Raw(f Field) jsontext.Value { return c.lists[f] }

@@ -1,0 +1,140 @@
+package podview
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
+)
+
+// document is an RFC 6902 document under construction: its operations, comma-joined.
+type document struct {
+	ops []byte
+}
+
+func (d *document) op(verb, path string, value jsontext.Value) {
+	if len(d.ops) > 0 {
+		d.ops = append(d.ops, ',')
+	}
+	d.ops = append(d.ops, `{"op":"`...)
+	d.ops = append(d.ops, verb...)
+	d.ops = append(d.ops, `","path":`...)
+	d.ops = append(d.ops, quote(path)...)
+	d.ops = append(d.ops, `,"value":`...)
+	d.ops = append(d.ops, value...)
+	d.ops = append(d.ops, '}')
+}
+
+func (d *document) append(other document) {
+	if len(d.ops) > 0 && len(other.ops) > 0 {
+		d.ops = append(d.ops, ',')
+	}
+	d.ops = append(d.ops, other.ops...)
+}
+
+func (d *document) bytes() jsontext.Value {
+	if len(d.ops) == 0 {
+		return nil
+	}
+	out := make(jsontext.Value, 0, len(d.ops)+2)
+	return append(append(append(out, '['), d.ops...), ']')
+}
+
+func array(values []jsontext.Value) jsontext.Value {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, v := range values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(v)
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}
+
+// object is a JSON object of one string member.
+func object(name, value string) jsontext.Value {
+	out := append(jsontext.Value{'{'}, quote(name)...)
+	out = append(out, ':')
+	out = append(out, quote(value)...)
+	return append(out, '}')
+}
+
+// quote makes a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
+func quote(s string) jsontext.Value {
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	return quoted
+}
+
+// render is the container's JSON with the appended entries in it.
+func (c *Container) render() jsontext.Value {
+	if !slices.ContainsFunc(c.added[:], func(entries []jsontext.Value) bool { return len(entries) > 0 }) {
+		return c.raw
+	}
+	out := c.members()
+	for f, entries := range c.added {
+		if len(entries) > 0 {
+			out = member(out, fieldNames[f], joinArrays(c.lists[f], array(entries)))
+		}
+	}
+	return append(out, '}')
+}
+
+// members starts a copy of the container's object without the lists that were appended to.
+func (c *Container) members() jsontext.Value {
+	out := jsontext.Value{'{'}
+	err := jsonwalk.Walk(c.raw, func(w *jsonwalk.Walker) error {
+		return w.Object(func(name string) error {
+			if f := slices.Index(fieldNames[:], name); f >= 0 && len(c.added[f]) > 0 {
+				return nil
+			}
+			start := w.Offset()
+			if err := w.Skip(); err != nil {
+				return err
+			}
+			out = member(out, name, w.Since(start))
+			return nil
+		})
+	})
+	if err != nil {
+		panic("podview: container was valid JSON when it was read: " + err.Error())
+	}
+	return out
+}
+
+func member(object jsontext.Value, name string, value jsontext.Value) jsontext.Value {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	object = append(object, quote(name)...)
+	object = append(object, ':')
+	return append(object, value...)
+}
+
+// joinArrays is the array of all elements of two arrays, the first of which may be nil.
+func joinArrays(a, b jsontext.Value) jsontext.Value {
+	a = bytes.TrimSpace(a)
+	if len(a) == 0 || len(bytes.TrimSpace(a[1:len(a)-1])) == 0 {
+		return b
+	}
+	out := append(jsontext.Value{}, a[:len(a)-1]...)
+	out = append(out, ',')
+	return append(out, b[1:]...)
+}
+
+// sameJSON tells whether two values say the same, whatever their order of members; numbers are compared as written.
+func sameJSON(a, b jsontext.Value) bool {
+	return bytes.Equal(canonical(a), canonical(b))
+}
+
+func canonical(v jsontext.Value) jsontext.Value {
+	v = v.Clone()
+	err := v.Format(jsontext.ReorderRawObjects(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil
+	}
+	return v
+}
