@@ -3,6 +3,7 @@
 package deps
 
 import (
+	_ "github.com/evanphx/json-patch/v5"
 	_ "github.com/fsnotify/fsnotify"
 	_ "github.com/go-chi/chi/v5"
 	_ "github.com/go-json-experiment/json"
@@ -11,7 +12,7 @@ import (
 	_ "github.com/prometheus/client_golang/prometheus"
 	_ "github.com/prometheus/common/expfmt"
 	_ "github.com/spf13/cobra"
-	_ "github.com/evanphx/json-patch/v5"
+	_ "go.uber.org/goleak"
 	_ "golang.org/x/sync/errgroup"
 	_ "golang.org/x/sync/singleflight"
 	_ "k8s.io/api/core/v1"
@@ -25,5 +26,4 @@ import (
 	_ "sigs.k8s.io/controller-runtime"
 	_ "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	_ "sigs.k8s.io/yaml"
-	_ "go.uber.org/goleak"
 )
