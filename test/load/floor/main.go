@@ -37,7 +37,9 @@ func allow(w http.ResponseWriter, r *http.Request) {
 	var review struct {
 		Request struct {
 			UID    string
-			Object struct{ Metadata struct{ Labels map[string]string } }
+			Object struct {
+				Metadata struct{ Labels map[string]string }
+			}
 		}
 	}
 	if err := json.Unmarshal(body, &review); err != nil {
