@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +28,9 @@ type Walker struct {
 
 // Walk reads exactly one value from src with fn, and reports anything but white space behind it.
 func Walk(src []byte, fn func(*Walker) error) error {
-	w := &Walker{src: src, buf: *bytes.NewBuffer(src)}
+	w := walkers.Get().(*Walker)
+	defer w.release()
+	w.src, w.buf = src, *bytes.NewBuffer(src)
 	w.dec.Reset(&w.buf, options)
 	if err := fn(w); err != nil {
 		return err
@@ -36,17 +41,26 @@ func Walk(src []byte, fn func(*Walker) error) error {
 	return nil
 }
 
+// walkers spare the decoder's state, most of what a walk would allocate.
+var walkers = sync.Pool{New: func() any { return new(Walker) }}
+
+func (w *Walker) release() {
+	w.src, w.buf = nil, bytes.Buffer{}
+	w.dec.Reset(&w.buf, options)
+	walkers.Put(w)
+}
+
 // Kind is the kind of the next value: '{', '[', '"', '0', 't', 'f', 'n', or 0 at a syntax error.
 func (w *Walker) Kind() jsontext.Kind { return w.dec.PeekKind() }
 
 // Object calls fn for each member of an object, with the walker at the member's value, which fn reads; a value that fn
-// leaves alone is skipped. null counts as an empty object.
+// leaves alone is skipped. null counts as an empty object. name aliases the document: clone it to keep it longer.
 func (w *Walker) Object(fn func(name string) error) error {
 	if null, err := w.open(jsontext.KindBeginObject); null || err != nil {
 		return err
 	}
 	for w.dec.PeekKind() != jsontext.KindEndObject {
-		name, err := w.String()
+		name, err := w.name()
 		if err != nil {
 			return err
 		}
@@ -56,6 +70,25 @@ func (w *Walker) Object(fn func(name string) error) error {
 	}
 	_, err := w.dec.ReadToken()
 	return err
+}
+
+// name reads a member's name. It aliases the document, which nobody may change while a walk's results are in use, because
+// most names are only compared and a copy of each would be the larger part of a walk's cost.
+func (w *Walker) name() (string, error) {
+	quoted, err := w.dec.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, quoted)
+		return string(unquoted), err
+	}
+	if len(quoted) == len(`""`) {
+		return "", nil
+	}
+	end := int(w.dec.InputOffset()) - 1
+	start := end - len(quoted) + len(`""`)
+	return unsafe.String(&w.src[start], end-start), nil
 }
 
 // Array calls fn for each element of an array, with the walker at the element, which fn reads or leaves to be
@@ -153,7 +186,7 @@ func (w *Walker) Strings() (map[string]string, error) {
 	}
 	m := make(map[string]string)
 	err := w.Object(func(name string) (err error) {
-		m[name], err = w.String()
+		m[strings.Clone(name)], err = w.String()
 		return err
 	})
 	return m, err
