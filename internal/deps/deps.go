@@ -3,6 +3,7 @@
 package deps
 
 import (
+	_ "github.com/distribution/reference"
 	_ "github.com/evanphx/json-patch/v5"
 	_ "github.com/fsnotify/fsnotify"
 	_ "github.com/go-chi/chi/v5"
