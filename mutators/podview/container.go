@@ -29,6 +29,7 @@ type Container struct {
 
 	raw    jsontext.Value
 	lists  [fieldCount]jsontext.Value
+	edited [fieldCount][]edit
 	added  [fieldCount][]jsontext.Value
 	origin int  // index in the request's list, -1 if it was not there
 	dirty  bool // raw differs from what the request had at origin
@@ -80,16 +81,18 @@ func (c *Container) Append(f Field, entries ...jsontext.Value) {
 	c.added[f] = append(c.added[f], entries...)
 }
 
-// Entries calls fn for each entry of a list, as sent and as appended, until fn returns an error.
+// Entries calls fn for each entry of a list, as sent or edited and then as appended, until fn returns an error.
 func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
 	if c.lists[f] != nil {
+		i := 0
 		err := jsonwalk.Walk(c.lists[f], func(w *jsonwalk.Walker) error {
 			return w.Array(func() error {
 				entry, err := w.Value()
 				if err != nil {
 					return err
 				}
-				return fn(entry)
+				i++
+				return fn(c.entry(f, i-1, entry))
 			})
 		})
 		if err != nil {

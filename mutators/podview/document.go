@@ -69,26 +69,26 @@ func quote(s string) jsontext.Value {
 	return quoted
 }
 
-// render is the container's JSON with the appended entries in it.
+// render is the container's JSON with the edited and appended entries in it.
 func (c *Container) render() jsontext.Value {
-	if !slices.ContainsFunc(c.added[:], func(entries []jsontext.Value) bool { return len(entries) > 0 }) {
+	if !c.changed(Env) && !c.changed(VolumeMounts) && !c.changed(VolumeDevices) {
 		return c.raw
 	}
 	out := c.members()
-	for f, entries := range c.added {
-		if len(entries) > 0 {
-			out = member(out, fieldNames[f], joinArrays(c.lists[f], array(entries)))
+	for f := range fieldCount {
+		if c.changed(f) {
+			out = member(out, fieldNames[f], c.list(f))
 		}
 	}
 	return append(out, '}')
 }
 
-// members starts a copy of the container's object without the lists that were appended to.
+// members starts a copy of the container's object without the lists that were changed.
 func (c *Container) members() jsontext.Value {
 	out := jsontext.Value{'{'}
 	err := jsonwalk.Walk(c.raw, func(w *jsonwalk.Walker) error {
 		return w.Object(func(name string) error {
-			if f := slices.Index(fieldNames[:], name); f >= 0 && len(c.added[f]) > 0 {
+			if f := slices.Index(fieldNames[:], name); f >= 0 && c.changed(Field(f)) {
 				return nil
 			}
 			start := w.Offset()

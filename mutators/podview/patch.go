@@ -112,6 +112,9 @@ func patchContainer(d *document, path string, c *Container) {
 		return
 	}
 	for f, entries := range c.added {
+		for _, e := range c.edited[f] {
+			d.op("replace", path+"/"+fieldNames[f]+"/"+strconv.Itoa(e.index), e.value)
+		}
 		patchList(d, path+"/"+fieldNames[f], c.lists[f] != nil, entries)
 	}
 }

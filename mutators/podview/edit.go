@@ -1,0 +1,82 @@
+package podview
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
+)
+
+// edit is a new value for an entry of a list as sent.
+type edit struct {
+	index int
+	value jsontext.Value
+}
+
+// Mentions tells whether a list, as sent or as appended to, may hold the word, without decoding it. It may be wrong
+// only in saying yes: a list with \u escapes could spell the word with them.
+func (c *Container) Mentions(f Field, word string) bool {
+	may := func(raw jsontext.Value) bool {
+		return bytes.Contains(raw, []byte(word)) || bytes.Contains(raw, []byte(`\u`))
+	}
+	return may(c.lists[f]) || slices.ContainsFunc(c.added[f], may)
+}
+
+// SetEntry replaces the entry at index i of a list, counted as Entries does. An index outside the list panics.
+func (c *Container) SetEntry(f Field, i int, entry jsontext.Value) {
+	sent := c.countSent(f)
+	if i >= sent {
+		c.added[f] = slices.Clone(c.added[f]) // a clone of this container may share them
+		c.added[f][i-sent] = entry
+		return
+	}
+	c.edited[f] = slices.DeleteFunc(slices.Clone(c.edited[f]), func(e edit) bool { return e.index == i })
+	c.edited[f] = append(c.edited[f], edit{index: i, value: entry})
+}
+
+func (c *Container) countSent(f Field) (n int) {
+	if c.lists[f] == nil {
+		return 0
+	}
+	err := jsonwalk.Walk(c.lists[f], func(w *jsonwalk.Walker) error {
+		return w.Array(func() error { n++; return nil })
+	})
+	if err != nil {
+		panic("podview: list was valid JSON when it was read: " + err.Error())
+	}
+	return n
+}
+
+// entry is the current value of the entry at index i of a list as sent.
+func (c *Container) entry(f Field, i int, sent jsontext.Value) jsontext.Value {
+	for _, e := range c.edited[f] {
+		if e.index == i {
+			return e.value
+		}
+	}
+	return sent
+}
+
+// changed tells whether a list is not as sent.
+func (c *Container) changed(f Field) bool { return len(c.added[f]) > 0 || len(c.edited[f]) > 0 }
+
+// list is the current list as JSON.
+func (c *Container) list(f Field) jsontext.Value {
+	if len(c.edited[f]) == 0 {
+		return joinArrays(c.lists[f], array(c.added[f]))
+	}
+	var all []jsontext.Value
+	err := c.Entries(f, func(entry jsontext.Value) error {
+		if entry == nil {
+			entry = jsontext.Value("null")
+		}
+		all = append(all, entry)
+		return nil
+	})
+	if err != nil {
+		panic("podview: list was valid JSON when it was read: " + err.Error())
+	}
+	return array(all)
+}
