@@ -15,16 +15,14 @@ var (
 	ErrBusy = errors.New("too many large bodies at once")
 )
 
-const (
-	// firstRead is where a buffer starts: a Pod's review is 5 to 20 KiB. What a sender declares counts only up to
-	// here, so that declaring much and sending nothing costs us little.
-	firstRead = 64 << 10
-	// pooled is the largest buffer kept for later requests; bigger ones are rare, and go back to the collector.
-	pooled = 256 << 10
-)
+// firstRead is the size of a reused buffer: a Pod's review is 5 to 20 KiB. What a sender declares counts only up to
+// here, so that declaring much and sending nothing costs little. Bodies up to here are free of the budget, so that a
+// few senders who hold large bodies back cannot keep ordinary Pods out; larger buffers are rare, grow with what
+// arrives, and go back to the collector.
+const firstRead = 64 << 10
 
-// Bodies reads request bodies into reused buffers, within a limit for each and a budget for all together. It is safe
-// for concurrent use.
+// Bodies reads request bodies into reused buffers, within a limit for each and a budget for all large ones together.
+// It is safe for concurrent use.
 type Bodies struct {
 	limit  int
 	budget int64
@@ -32,7 +30,8 @@ type Bodies struct {
 	pool   sync.Pool
 }
 
-// NewBodies makes a reader of bodies up to limit bytes, whose buffers together never exceed budget bytes.
+// NewBodies makes a reader of bodies up to limit bytes. The buffers of those larger than 64 KiB together never exceed
+// budget bytes.
 func NewBodies(limit int, budget int64) *Bodies { return &Bodies{limit: limit, budget: budget} }
 
 // Limit is the largest body in bytes.
@@ -53,7 +52,7 @@ func (b *Body) Release() {
 	bodies := b.bodies
 	bodies.used.Add(-b.held)
 	b.held, b.bodies = 0, nil
-	if cap(b.data) <= pooled {
+	if cap(b.data) == firstRead {
 		b.data = b.data[:0]
 		bodies.pool.Put(b)
 	}
@@ -76,19 +75,16 @@ func (b *Bodies) Read(src io.Reader, declared int64) (*Body, error) {
 func (b *Bodies) get() *Body {
 	body, ok := b.pool.Get().(*Body)
 	if !ok {
-		body = &Body{}
+		body = &Body{data: make([]byte, 0, firstRead)}
 	}
 	body.bodies = b
 	return body
 }
 
 func (b *Body) fill(src io.Reader, declared int64) error {
-	first := int64(firstRead)
+	largest := b.bodies.limit + 1 // the byte that shows that there is too much
 	if declared >= 0 {
-		first = min(first, declared+1) // one byte more, so that the last read finds the end without growing
-	}
-	if err := b.grow(int(first)); err != nil {
-		return err
+		largest = int(declared) + 1 // the byte more lets the last read find the end without growing
 	}
 	for {
 		n, err := src.Read(b.data[len(b.data):cap(b.data)])
@@ -101,26 +97,27 @@ func (b *Body) fill(src io.Reader, declared int64) error {
 		case err != nil:
 			return fmt.Errorf("reading the body: %w", err)
 		case len(b.data) == cap(b.data):
-			if err := b.grow(min(2*cap(b.data), b.bodies.limit+1)); err != nil {
+			if err := b.grow(largest); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// grow makes room for size bytes and accounts for them.
-func (b *Body) grow(size int) error {
-	size = max(size, cap(b.data))
+// grow doubles the buffer, but not beyond largest unless more has come already.
+func (b *Body) grow(largest int) error {
+	size := 2 * cap(b.data)
+	if largest > cap(b.data) {
+		size = min(size, largest)
+	}
 	more := int64(size) - b.held
 	if b.bodies.used.Add(more) > b.bodies.budget {
 		b.bodies.used.Add(-more)
 		return ErrBusy
 	}
 	b.held += more
-	if size > cap(b.data) {
-		grown := make([]byte, len(b.data), size)
-		copy(grown, b.data)
-		b.data = grown
-	}
+	grown := make([]byte, len(b.data), size)
+	copy(grown, b.data)
+	b.data = grown
 	return nil
 }
