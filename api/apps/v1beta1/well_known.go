@@ -24,6 +24,10 @@ const (
 	ContainerLaunchPriorityCompletedAnnotation = "apps.kruise.io/container-launch-priority-completed"
 	ContainerLaunchPriorityEnv                 = "KRUISE_CONTAINER_PRIORITY"
 	ContainerLaunchBarrierEnv                  = "KRUISE_CONTAINER_BARRIER"
+
+	// The barrier is a ConfigMap called after the Pod, with a key per priority, such as p_-2.
+	ContainerLaunchBarrierSuffix    = "-barrier"
+	ContainerLaunchBarrierKeyPrefix = "p_"
 )
 
 // KruisePodReady is the readiness gate that keeps a Pod unready while we work on it (pod-admission.md §2.1).
