@@ -1,0 +1,68 @@
+{{/* The image of every Pod. Refuses the image of OpenKruise, whose binary knows neither our roles nor our flags. */}}
+{{- define "kruise.image" -}}
+{{- $image := .Values.manager.image -}}
+{{- if regexMatch "(^|/)openkruise/kruise-manager($|[:@])" $image.repository -}}
+{{- fail (printf "manager.image.repository is %q, the image of OpenKruise: this chart runs Fairlead, which that image does not contain. Leave manager.image.repository and manager.image.tag out, or name the copy of the Fairlead image in your registry: --set manager.image.repository=REGISTRY/fairlead/fairlead" $image.repository) -}}
+{{- end -}}
+{{- printf "%s:%v" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+
+{{/* imagePullSecrets: entries are names, or objects with a name. */}}
+{{- define "kruise.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets -}}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* kruise.gate (list $ NAME): the value that featureGates gives the gate NAME, "true" or "false", or nothing. */}}
+{{- define "kruise.gate" -}}
+{{- $name := index . 1 -}}
+{{- range splitList "," (index . 0).Values.featureGates -}}
+  {{- $pair := splitList "=" (trim .) -}}
+  {{- if eq (trim (first $pair)) $name -}}
+    {{- trim (last $pair) | lower -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* featureGates, checked here so that a typing mistake does not end as a crash loop. */}}
+{{- define "kruise.featureGates" -}}
+{{- range splitList "," .Values.featureGates -}}
+  {{- if and (trim .) (not (regexMatch "^[A-Za-z]+ *= *([Tt]rue|[Ff]alse|TRUE|FALSE)$" (trim .))) -}}
+    {{- fail (printf "featureGates: %q must read Gate=true or Gate=false; separate several by commas (\\, on the command line)" (trim .)) -}}
+  {{- end -}}
+{{- end -}}
+{{- nospace .Values.featureGates -}}
+{{- end -}}
+
+{{/* "true" when somebody else, such as cert-manager, writes the certificates' Secret. */}}
+{{- define "kruise.externalCerts" -}}
+{{- $own := include "kruise.gate" (list . "EnableExternalCerts") -}}
+{{- if or (eq $own "true") (and (eq $own "") (eq (include "kruise.gate" (list . "AllAlpha")) "true")) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/*
+webhookConfiguration.failurePolicy as the flag takes it: `pods` means every entry for Pods, any other key is an
+entry's name, with or without its `.kb.io`. The more exact key wins.
+*/}}
+{{- define "kruise.failurePolicies" -}}
+{{- $policies := dict -}}
+{{- with .Values.webhookConfiguration.failurePolicy -}}
+  {{- with .pods -}}
+    {{- $_ := set $policies "mpod" . -}}
+  {{- end -}}
+  {{- range $entry, $policy := omit . "pods" -}}
+    {{- $_ := set $policies (trimSuffix ".kb.io" $entry) $policy -}}
+  {{- end -}}
+{{- end -}}
+{{- $flag := list -}}
+{{- range $entry, $policy := $policies -}}
+  {{- $flag = append $flag (printf "%s.kb.io=%s" $entry $policy) -}}
+{{- end -}}
+{{- join "," $flag -}}
+{{- end -}}
