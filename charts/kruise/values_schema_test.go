@@ -1,0 +1,64 @@
+// Package kruise checks that the chart agrees with the program that it installs.
+package kruise
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// webhookConfiguration.failurePolicy takes the webhooks that the program knows and no others: it would refuse to start.
+func TestFailurePolicyNamesEveryWebhook(t *testing.T) {
+	pattern := failurePolicyPattern(t)
+	known := table.Names(webhook.All(webhook.Deps{}))
+	for _, name := range known {
+		for _, key := range []string{name, strings.TrimSuffix(name, ".kb.io")} {
+			if !pattern.MatchString(key) {
+				t.Errorf("values.schema.json refuses webhookConfiguration.failurePolicy.%s; add it to the pattern there, "+
+					"and to the meaning of `pods` in templates/_settings.tpl if it is about Pods", key)
+			}
+		}
+	}
+	accepted := regexp.MustCompile(`\(([a-z0-9|-]+)\)`).FindStringSubmatch(pattern.String())[1]
+	for _, name := range strings.Split(accepted, "|") {
+		if !slices.Contains(known, name+".kb.io") {
+			t.Errorf("values.schema.json accepts webhookConfiguration.failurePolicy.%s, which is no webhook", name)
+		}
+	}
+}
+
+func failurePolicyPattern(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	data, err := os.ReadFile("values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			WebhookConfiguration struct {
+				Properties struct {
+					FailurePolicy struct {
+						PatternProperties map[string]any `json:"patternProperties"`
+					} `json:"failurePolicy"`
+				} `json:"properties"`
+			} `json:"webhookConfiguration"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	patterns := schema.Properties.WebhookConfiguration.Properties.FailurePolicy.PatternProperties
+	if len(patterns) != 1 {
+		t.Fatalf("values.schema.json has %d patterns for webhookConfiguration.failurePolicy, want 1", len(patterns))
+	}
+	for pattern := range patterns {
+		return regexp.MustCompile(pattern)
+	}
+	return nil
+}
