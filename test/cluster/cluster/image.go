@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/fairlead-io/fairlead/test/cluster/images"
+)
+
+// PushImage puts an image into the cluster's registry under each of the references, such as bank.test/web:v1, from
+// where the nodes pull it by that name.
+func (c *Cluster) PushImage(ctx context.Context, img v1.Image, references ...string) error {
+	return images.Push(ctx, c.Registry(), img, references...)
+}
+
+// PushBinaryImage builds an image and pushes it under each of the references.
+func (c *Cluster) PushBinaryImage(ctx context.Context, spec images.Spec, references ...string) error {
+	img, err := images.Build(spec)
+	if err != nil {
+		return err
+	}
+	return c.PushImage(ctx, img, references...)
+}
+
+// BuildStatic compiles a main package of this module (or any that the go command knows here) into a static
+// program for Linux on this machine's architecture.
+func BuildStatic(ctx context.Context, pkg, output string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", output, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+	}
+	return nil
+}
+
+// pushPause builds the sandbox image and pushes it.
+func (c *Cluster) pushPause(ctx context.Context) error {
+	program := filepath.Join(c.dir, "bin", "pause")
+	if err := BuildStatic(ctx, helperPackage+"/pause", program); err != nil {
+		return err
+	}
+	return c.PushBinaryImage(ctx, images.Spec{
+		Files: map[string]string{"/pause": program}, Entrypoint: []string{"/pause"}, User: "65535:65535",
+	}, pauseImage)
+}
