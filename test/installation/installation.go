@@ -1,0 +1,61 @@
+// Package installation puts Fairlead into a cluster as a user would: an image in a registry, and the Helm chart.
+package installation
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/cluster/images"
+)
+
+// Names of what the chart installs by default.
+const (
+	Release    = "kruise"
+	Namespace  = "kruise-system"
+	Repository = "registry.example.com/fairlead"
+)
+
+// Root is the top folder of this module, wherever inside it a test runs.
+func Root(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// PushImage builds the product's image from this tree and pushes it into the cluster's registry as Repository:tag.
+func PushImage(ctx context.Context, c *cluster.Cluster, tag string) error {
+	dir, err := os.MkdirTemp("", "fairlead-image")
+	if err != nil {
+		return fmt.Errorf("making a folder for the program: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "fairlead")
+	if err := cluster.BuildStatic(ctx, "github.com/fairlead-io/fairlead/cmd/fairlead", program); err != nil {
+		return err
+	}
+	return c.PushBinaryImage(ctx, images.Spec{
+		Files: map[string]string{"/fairlead": program}, Entrypoint: []string{"/fairlead"}, User: "65534:65534",
+	}, Repository+":"+tag)
+}
+
+// Upgrade installs the chart, or upgrades it, with an image that PushImage pushed, and waits until it works. set holds
+// further values as --set takes them.
+func Upgrade(ctx context.Context, c *cluster.Cluster, tag string, set ...string) error {
+	root, err := Root(ctx)
+	if err != nil {
+		return err
+	}
+	args := []string{"upgrade", "--install", Release, filepath.Join(root, "charts", "kruise"), "--wait", "--timeout", "3m"}
+	for _, value := range append([]string{"manager.image.repository=" + Repository, "manager.image.tag=" + tag}, set...) {
+		args = append(args, "--set", value)
+	}
+	_, err = c.Helm(ctx, args...)
+	return err
+}
