@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -105,7 +104,7 @@ type DaemonSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
 	// Conditions are the latest observations of the set's state.
-	Conditions []appsv1.DaemonSetCondition `json:"conditions,omitempty"`
+	Conditions []v1beta1.DaemonSetCondition `json:"conditions,omitempty"`
 
 	// DaemonSetHash is the hash of the current template.
 	DaemonSetHash string `json:"daemonSetHash,omitempty"`

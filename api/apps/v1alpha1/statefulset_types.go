@@ -105,7 +105,7 @@ type StatefulSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
 	// Conditions are the latest observations of the set's state.
-	Conditions []appsv1.StatefulSetCondition `json:"conditions,omitempty"`
+	Conditions []v1beta1.StatefulSetCondition `json:"conditions,omitempty"`
 
 	// LabelSelector is the selector as text, for the scale subresource.
 	LabelSelector string `json:"labelSelector,omitempty"`

@@ -6,7 +6,6 @@ package v1alpha1
 
 import (
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -676,7 +675,7 @@ func (in *DaemonSetStatus) DeepCopyInto(out *DaemonSetStatus) {
 	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]appsv1.DaemonSetCondition, len(*in))
+		*out = make([]v1beta1.DaemonSetCondition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -1905,7 +1904,7 @@ func (in *StatefulSetStatus) DeepCopyInto(out *StatefulSetStatus) {
 	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]appsv1.StatefulSetCondition, len(*in))
+		*out = make([]v1beta1.StatefulSetCondition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}

@@ -1,7 +1,6 @@
 package v1beta1
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -164,8 +163,29 @@ type DaemonSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
 	// Conditions are the latest observations of the set's state.
-	Conditions []appsv1.DaemonSetCondition `json:"conditions,omitempty"`
+	Conditions []DaemonSetCondition `json:"conditions,omitempty"`
 
 	// UpdateRevision is the hash of the current template.
 	UpdateRevision string `json:"updateRevision,omitempty"`
+}
+
+// DaemonSetConditionType is the type of a DaemonSet condition.
+type DaemonSetConditionType string
+
+// DaemonSetCondition is one observation of a DaemonSet's state.
+type DaemonSetCondition struct {
+	// Type names what is observed.
+	Type DaemonSetConditionType `json:"type"`
+
+	// Status is True, False or Unknown.
+	Status corev1.ConditionStatus `json:"status"`
+
+	// LastTransitionTime is when the status last changed.
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
+
+	// Reason is one word for programs.
+	Reason string `json:"reason,omitempty"`
+
+	// Message is a sentence for people.
+	Message string `json:"message,omitempty"`
 }

@@ -4,12 +4,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SidecarContainer is a container to inject: an ordinary container and what SidecarSet needs to know besides.
-//
-// The order of the fields is part of the contract: the hash that tells whether a Pod is up to date is computed from
-// their JSON in this order, with upgradeStrategy and shareVolumePolicy always present (sidecarset.md §3.1). The schema
-// shows the extra fields only; the container itself is judged at admission, as newer clusters know more fields than any
-// schema of ours.
+// The order of SidecarContainer's fields is part of the contract: the hash that tells whether a Pod is up to date is
+// computed from their JSON in this order, with upgradeStrategy and shareVolumePolicy always present (sidecarset.md §3.1).
+// The schema shows the extra fields only and keeps the rest, because newer clusters know more fields of a container than
+// any schema of ours; the container itself is judged at admission.
+
+// SidecarContainer is a container to inject: every field of a Pod's container, and the ones below.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type SidecarContainer struct {

@@ -184,14 +184,6 @@ type StatefulSetOrdinals struct {
 	Start int32 `json:"start,omitempty"`
 }
 
-// Conditions of a StatefulSet.
-const (
-	// FailedCreatePod is True when the last pass could not create a Pod.
-	FailedCreatePod appsv1.StatefulSetConditionType = "FailedCreatePod"
-	// FailedUpdatePod is True when the last pass could not update a Pod.
-	FailedUpdatePod appsv1.StatefulSetConditionType = "FailedUpdatePod"
-)
-
 // StatefulSetStatus is what the controller last saw.
 type StatefulSetStatus struct {
 	// ObservedGeneration is the generation of the spec that this status speaks of.
@@ -228,7 +220,7 @@ type StatefulSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
 	// Conditions are the latest observations of the set's state.
-	Conditions []appsv1.StatefulSetCondition `json:"conditions,omitempty"`
+	Conditions []StatefulSetCondition `json:"conditions,omitempty"`
 
 	// LabelSelector is the selector as text, for the scale subresource.
 	LabelSelector string `json:"labelSelector,omitempty"`
@@ -247,4 +239,33 @@ type VolumeClaimStatus struct {
 
 	// CompatibleReadyReplicas is the number of those whose volume already has that capacity.
 	CompatibleReadyReplicas int32 `json:"compatibleReadyReplicas"`
+}
+
+// StatefulSetConditionType is the type of a StatefulSet condition.
+type StatefulSetConditionType string
+
+// Conditions of a StatefulSet.
+const (
+	// FailedCreatePod is True when the last pass could not create a Pod.
+	FailedCreatePod StatefulSetConditionType = "FailedCreatePod"
+	// FailedUpdatePod is True when the last pass could not update a Pod.
+	FailedUpdatePod StatefulSetConditionType = "FailedUpdatePod"
+)
+
+// StatefulSetCondition is one observation of a StatefulSet's state.
+type StatefulSetCondition struct {
+	// Type names what is observed.
+	Type StatefulSetConditionType `json:"type"`
+
+	// Status is True, False or Unknown.
+	Status corev1.ConditionStatus `json:"status"`
+
+	// LastTransitionTime is when the status last changed.
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
+
+	// Reason is one word for programs.
+	Reason string `json:"reason,omitempty"`
+
+	// Message is a sentence for people.
+	Message string `json:"message,omitempty"`
 }
