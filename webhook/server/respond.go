@@ -1,0 +1,59 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/fairlead-io/fairlead/webhook/admission"
+	"github.com/fairlead-io/fairlead/webhook/review"
+)
+
+func writeJSON(w http.ResponseWriter, code int, body []byte) {
+	write(w, code, "application/json", body)
+}
+
+func writeText(w http.ResponseWriter, code int, body string) {
+	write(w, code, "text/plain; charset=utf-8", []byte(body))
+}
+
+func write(w http.ResponseWriter, code int, contentType string, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // a client that has gone is no concern of ours
+}
+
+// notFound answers a path that is not served. A wrong path in a webhook configuration is the usual cause, so the
+// answer is a review like any other.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	s.refuse(w, http.StatusNotFound, "no webhook is served at "+r.URL.Path+", GET /webhooks lists their names")
+}
+
+func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", http.MethodGet)
+	s.refuse(w, http.StatusMethodNotAllowed, "method "+r.Method+" is not served at "+r.URL.Path)
+}
+
+func (s *Server) refuse(w http.ResponseWriter, code int, message string) {
+	writeJSON(w, code, review.Append(nil, review.V1, "", admission.Faulted(code, message)))
+}
+
+// listWebhooks lists the names of the webhooks that this replica serves, sorted, as a JSON array. The registration
+// reads it from every replica: an entry is applied only when all of them serve it.
+func (s *Server) listWebhooks(w http.ResponseWriter, _ *http.Request) {
+	names := []string{}
+	for _, route := range s.routes {
+		names = append(names, route.Webhooks...)
+	}
+	slices.Sort(names)
+	body, err := json.Marshal(names)
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(w, http.StatusOK, append(body, '\n'))
+}
