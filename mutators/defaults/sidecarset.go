@@ -1,0 +1,105 @@
+package defaults
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+)
+
+// Result is a SidecarSet with its defaults and its two hash annotations (sidecarset.md §2, §3.1).
+type Result struct {
+	// Object is the SidecarSet's JSON. Members that were sent keep their order, and values without a default below
+	// them their bytes.
+	Object jsontext.Value
+	// Patch is the RFC 6902 document that makes the JSON as sent into Object; nil if nothing changes.
+	Patch jsontext.Value
+	// Hash and HashWithoutImage are what Object's annotations say.
+	Hash, HashWithoutImage string
+}
+
+// sidecarSet has the defaults of both versions: they differ in fields that have none.
+var sidecarSet = ensure("spec",
+	ensure("updateStrategy",
+		empty("type", "RollingUpdate"),
+		unset("maxUnavailable", 1),
+		unset("partition", 0),
+	),
+	unset("revisionHistoryLimit", 10),
+	in("injectionStrategy", in("revision", empty("policy", "Always"))),
+	each("patchPodMetadata", empty("patchPolicy", "Retain")),
+	each("containers", sidecarContainer("BeforeAppContainer")...),
+	each("initContainers", sidecarContainer("AfterAppContainer")...),
+	each("volumes", volume...),
+)
+
+// sidecarContainer has the defaults of a SidecarContainer.
+//
+// Of the defaults that Kubernetes gives a container, two are left to the API server, which sets them in every Pod that
+// the sidecar is injected into: the service of a gRPC probe and the optional flag of a fileKeyRef. They would enter the
+// hash, and OpenKruise, whose hashes ours must equal, does not set them.
+func sidecarContainer(injectPolicy string) []rule {
+	return append([]rule{
+		empty("podInjectPolicy", injectPolicy),
+		ensure("upgradeStrategy", empty("upgradeType", "ColdUpgrade")),
+		ensure("shareVolumePolicy", empty("type", "disabled")),
+		each("transferEnv", in("sourceContainerNameFrom", in("fieldRef", fieldRef))),
+		in("resourcesPolicy", unset("targetContainersNameRegex", ".*")),
+	}, container...)
+}
+
+// SidecarSet defaults a SidecarSet of version v1alpha1 or v1beta1, given as JSON, and hashes it. What the types of the
+// API cannot hold is refused with 400 and its path, as an admission.Refusal.
+func SidecarSet(raw jsontext.Value) (Result, error) {
+	top, err := parse(raw)
+	if err != nil {
+		return Result{}, undecodable(err)
+	}
+	result, err := defaultSidecarSet(top)
+	if err != nil {
+		return Result{}, undecodable(err)
+	}
+	return result, nil
+}
+
+func defaultSidecarSet(top *node) (Result, error) {
+	if top.kind() != jsontext.KindBeginObject {
+		return Result{}, fmt.Errorf("expected an object, found %s", top.kind())
+	}
+	sidecarSet(top)
+	spec, err := decodeSidecarSetSpec(top.get("spec").appendTo(nil))
+	if err != nil {
+		return Result{}, err
+	}
+	hash, withoutImage, err := HashSidecars(spec.Containers, spec.InitContainers)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := annotate(top, v1beta1.SidecarSetHashAnnotation, hash); err != nil {
+		return Result{}, err
+	}
+	if err := annotate(top, v1beta1.SidecarSetHashWithoutImageAnnotation, withoutImage); err != nil {
+		return Result{}, err
+	}
+	return Result{Object: top.appendTo(nil), Patch: top.patch(), Hash: hash, HashWithoutImage: withoutImage}, nil
+}
+
+// annotate gives the object an annotation, replacing another value that it has: hashes are ours, never the client's.
+func annotate(object *node, key, value string) error {
+	part, at := object, ""
+	for _, name := range []string{"metadata", "annotations"} {
+		ensure(name)(part)
+		at += "." + name
+		if part = part.object(name); part == nil {
+			return fmt.Errorf("%s: expected an object", at[1:])
+		}
+	}
+	switch old := part.get(key); {
+	case old == nil:
+		part.put("add", key, quote(value))
+	case old.string() != value:
+		part.put("replace", key, quote(value))
+	}
+	return nil
+}
