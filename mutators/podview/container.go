@@ -110,3 +110,6 @@ func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
 // Raw is the list as sent, nil if absent; what was appended is not in it. It lets a caller look for a word before it
 // decodes anything.
 func (c *Container) Raw(f Field) jsontext.Value { return c.lists[f] }
+
+// JSON is the container with all changes so far. It may alias the request and must not be changed.
+func (c *Container) JSON() jsontext.Value { return c.render() }

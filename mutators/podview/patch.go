@@ -32,7 +32,7 @@ func (p *Pod) patchMetadata(d *document) {
 	patchMap(d, "/metadata/annotations", p.sent&annotations != 0, p.changed.annotations, p.Annotations)
 }
 
-func patchMap(d *document, path string, present bool, changed map[string]bool, values map[string]string) {
+func patchMap(d *document, path string, present bool, changed map[string]sentValue, values map[string]string) {
 	if len(changed) == 0 {
 		return
 	}

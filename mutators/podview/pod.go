@@ -54,8 +54,14 @@ const (
 // changed collects the changes that are not kept in the containers themselves.
 type changed struct {
 	name                                      bool
-	labels, annotations                       map[string]bool
+	labels, annotations                       map[string]sentValue
 	volumes, imagePullSecrets, readinessGates []jsontext.Value
+}
+
+// sentValue is what the request had for a key of a map; ok is false if it had nothing.
+type sentValue struct {
+	value string
+	ok    bool
 }
 
 // List names one of the Pod's two lists of containers.
@@ -105,18 +111,24 @@ func (p *Pod) SetLabel(key, value string) {
 	set(&p.Labels, &p.changed.labels, key, value)
 }
 
-func set(values *map[string]string, changed *map[string]bool, key, value string) {
-	if old, ok := (*values)[key]; ok && old == value {
+func set(values *map[string]string, changed *map[string]sentValue, key, value string) {
+	old, ok := (*values)[key]
+	if ok && old == value {
 		return
 	}
 	if *values == nil {
 		*values = make(map[string]string)
 	}
 	if *changed == nil {
-		*changed = make(map[string]bool)
+		*changed = make(map[string]sentValue)
 	}
 	(*values)[key] = value
-	(*changed)[key] = true
+	switch sent, again := (*changed)[key]; {
+	case !again:
+		(*changed)[key] = sentValue{value: old, ok: ok}
+	case sent.ok && sent.value == value: // two mutations that undo each other leave no trace
+		delete(*changed, key)
+	}
 }
 
 // AddReadinessGate appends a readiness gate unless the Pod has one of that condition type.

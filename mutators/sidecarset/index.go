@@ -1,0 +1,174 @@
+package sidecarset
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Index holds the SidecarSets in force, filed under what their selectors ask for, so that the cost of finding those of
+// a Pod grows with the Pod's labels and not with the number of SidecarSets. It is safe for concurrent use; readers wait
+// only while a SidecarSet, compiled before, is moved between its places.
+type Index struct {
+	mu       sync.RWMutex
+	sets     map[string]*filed
+	places   map[place][]*Compiled
+	failures map[string]error
+}
+
+// filed is a SidecarSet and where it lies. A paused one lies nowhere.
+type filed struct {
+	set    *Compiled
+	places []place
+}
+
+// place is a condition that a Pod meets or not, found without looking at any SidecarSet.
+type place struct {
+	namespace  string // "" for SidecarSets of no particular namespace
+	kind       kindOfPlace
+	key, value string
+}
+
+type kindOfPlace byte
+
+const (
+	anyLabels kindOfPlace = iota // for selectors with nothing but NotIn and DoesNotExist
+	hasLabel
+	hasValue
+)
+
+// NewIndex makes an empty index.
+func NewIndex() *Index {
+	return &Index{sets: map[string]*filed{}, places: map[place][]*Compiled{}, failures: map[string]error{}}
+}
+
+// Upsert puts a SidecarSet, as JSON of either version, into force. One that does not compile leaves its last good
+// version in force, or nothing if there was none, and is reported by Failures until it compiles or is deleted.
+func (x *Index) Upsert(raw []byte) error {
+	set, err := Compile(raw)
+	if err != nil {
+		if name, unreadable := nameOfObject(raw); unreadable == nil && name != "" {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.failures[name] = err
+		}
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.failures, set.name)
+	x.remove(set.name)
+	f := &filed{set: set}
+	if !set.paused {
+		f.places = x.choose(set)
+	}
+	x.sets[set.name] = f
+	for _, p := range f.places {
+		x.places[p] = append(x.places[p], set)
+	}
+	return nil
+}
+
+// Delete takes a SidecarSet out of force. Deleting an unknown one does nothing.
+func (x *Index) Delete(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.failures, name)
+	x.remove(name)
+}
+
+// Len is the number of SidecarSets in force, paused ones included.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.sets)
+}
+
+// Failures says of each SidecarSet whose newest version does not compile why.
+func (x *Index) Failures() map[string]error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return maps.Clone(x.failures)
+}
+
+func (x *Index) remove(name string) {
+	old, ok := x.sets[name]
+	if !ok {
+		return
+	}
+	delete(x.sets, name)
+	for _, p := range old.places {
+		rest := slices.DeleteFunc(x.places[p], func(set *Compiled) bool { return set == old.set })
+		if len(rest) == 0 {
+			delete(x.places, p)
+		} else {
+			x.places[p] = rest
+		}
+	}
+}
+
+// choose finds the places with the fewest others in them, under one of the requirements that a Pod must meet: with
+// `inject=true` in every selector and `app=...` in each, those of `app` stay small.
+func (x *Index) choose(set *Compiled) (best []place) {
+	requirements, selectable := set.selector.Requirements()
+	if !selectable {
+		return nil
+	}
+	namespaces := set.pinned
+	if namespaces == nil {
+		namespaces = []string{""}
+	}
+	cost := 0
+	for _, r := range requirements {
+		places := placesOf(r, namespaces)
+		if c := x.crowd(places); len(places) > 0 && (best == nil || c < cost) {
+			best, cost = places, c
+		}
+	}
+	if best == nil {
+		for _, namespace := range namespaces {
+			best = append(best, place{namespace: namespace})
+		}
+	}
+	return best
+}
+
+// placesOf are the places of which every Pod that meets the requirement meets exactly one, or none for a requirement
+// that a Pod meets by not having something.
+func placesOf(r labels.Requirement, namespaces []string) (places []place) {
+	for _, namespace := range namespaces {
+		for _, value := range allowed(r) {
+			places = append(places, place{namespace: namespace, kind: hasValue, key: r.Key(), value: value})
+		}
+		if r.Operator() == selection.Exists {
+			places = append(places, place{namespace: namespace, kind: hasLabel, key: r.Key()})
+		}
+	}
+	return places
+}
+
+// crowd is the number of entries that the places would have.
+func (x *Index) crowd(places []place) int {
+	n := len(places)
+	for _, p := range places {
+		n += len(x.places[p])
+	}
+	return n
+}
+
+// candidates are the SidecarSets that may select a Pod; every one that does is among them, once.
+func (x *Index) candidates(namespace string, labels map[string]string) (found []*Compiled) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, namespace := range [...]string{namespace, ""} {
+		found = append(found, x.places[place{namespace: namespace}]...)
+		for key, value := range labels {
+			found = append(found, x.places[place{namespace: namespace, kind: hasLabel, key: key}]...)
+			found = append(found, x.places[place{namespace: namespace, kind: hasValue, key: key, value: value}]...)
+		}
+	}
+	return found
+}

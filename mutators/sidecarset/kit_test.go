@@ -1,0 +1,192 @@
+package sidecarset
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/mutators"
+	"github.com/fairlead-io/fairlead/mutators/podview"
+	"github.com/fairlead-io/fairlead/test/golden"
+	"github.com/fairlead-io/fairlead/webhook/admission"
+	"github.com/fairlead-io/fairlead/webhook/review"
+)
+
+// testTime is when Pods are created in these tests; annotations write it without the half second and in UTC.
+var testTime = time.Date(2026, 11, 29, 19, 37, 42, 500_000_000, time.FixedZone("two hours east", 2*60*60))
+
+const testStamp = "2026-11-29T17:37:42Z"
+
+func testClock() time.Time { return testTime }
+
+// namespaceLabels are the namespaces that exist.
+type namespaceLabels map[string]map[string]string
+
+func (n namespaceLabels) Labels(_ context.Context, name string) (map[string]string, bool, error) {
+	labels, ok := n[name]
+	return labels, ok, nil
+}
+
+// unreachable fails the lookup of any namespace.
+type unreachable struct{}
+
+func (unreachable) Labels(context.Context, string) (map[string]string, bool, error) {
+	return nil, false, errors.New("the API server is away")
+}
+
+// newIndex compiles SidecarSets, given as YAML or JSON.
+func newIndex(t testing.TB, sets ...string) *Index {
+	t.Helper()
+	index := NewIndex()
+	for _, set := range sets {
+		if err := index.Upsert(toJSON(t, set)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return index
+}
+
+func toJSON(t testing.TB, text string) jsontext.Value {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatalf("reading %s: %v", text, err)
+	}
+	return raw
+}
+
+// bed is a mutator with what it knows, for tests that call it directly.
+type bed struct {
+	index      *Index
+	namespaces Namespaces
+	clock      func() time.Time
+	options    Options
+}
+
+func newBed(t testing.TB, sets ...string) *bed {
+	return &bed{index: newIndex(t, sets...), namespaces: namespaceLabels{}, clock: testClock}
+}
+
+// admit runs the Pod, given as YAML or JSON, through a chain of the one mutator.
+func (b *bed) admit(t testing.TB, pod string) admission.Response {
+	t.Helper()
+	return b.admitRaw(toJSON(t, pod))
+}
+
+func (b *bed) admitRaw(pod jsontext.Value) admission.Response {
+	req := &admission.Request{UID: "1", Operation: admission.Create, Namespace: "shop", Object: pod}
+	req.Resource.Resource = "pods"
+	return mutators.PodChain{NewMutator(b.index, b.namespaces, b.clock, b.options)}.Handle(context.Background(), req)
+}
+
+// inject is the Pod after an admission that must succeed, and its patch.
+func (b *bed) inject(t testing.TB, pod any) (any, []golden.Op) {
+	t.Helper()
+	raw := encode(t, pod)
+	response := b.admitRaw(raw)
+	if !response.Allowed {
+		t.Fatalf("the Pod is refused: %+v", response.Status)
+	}
+	ops := golden.Patch(t, response.Patch)
+	patched, err := golden.Apply(golden.Decode(t, raw), ops)
+	if err != nil {
+		t.Fatalf("applying the patch: %v\n%s", err, response.Patch)
+	}
+	return patched, ops
+}
+
+// newHandler serves /mutate-pod as a cluster with these objects would.
+func newHandler(options Options) golden.Server {
+	return func(t *testing.T, objects [][]byte) http.Handler {
+		b := &bed{index: NewIndex(), clock: testClock, options: options}
+		namespaces := namespaceLabels{}
+		for _, raw := range objects {
+			object := golden.Decode(t, raw)
+			if golden.At(object, "kind") == "SidecarSet" {
+				if err := b.index.Upsert(raw); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			name := golden.At(object, "metadata", "name").(string)
+			namespaces[name] = map[string]string{}
+			labels, _ := golden.At(object, "metadata", "labels").(map[string]any)
+			for key, value := range labels {
+				namespaces[name][key] = value.(string)
+			}
+		}
+		b.namespaces = namespaces
+		chain := mutators.PodChain{NewMutator(b.index, b.namespaces, b.clock, b.options)}
+		return serve(t, chain)
+	}
+}
+
+func serve(t *testing.T, handler admission.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		decoded, err := review.Decode(body)
+		if err != nil {
+			t.Errorf("decoding the review: %v", err)
+		}
+		answer := handler.Handle(r.Context(), decoded.Request)
+		if _, err := w.Write(review.Append(nil, decoded.APIVersion, decoded.UID(), answer)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func encode(t testing.TB, value any) jsontext.Value {
+	t.Helper()
+	if text, ok := value.(string); ok {
+		return toJSON(t, text)
+	}
+	return golden.Encode(t, value)
+}
+
+// names are the container names of a list of a decoded Pod.
+func names(pod any, list string) []any { return golden.Each(golden.At(pod, "spec", list), "name") }
+
+func annotation(pod any, key string) any { return golden.At(pod, "metadata", "annotations", key) }
+
+// recorder is an Observer that remembers.
+type recorder struct {
+	sets, containers int
+	skipped          map[Reason]int
+}
+
+func (r *recorder) Injected(sets, containers int) { r.sets += sets; r.containers += containers }
+
+func (r *recorder) Skipped(reason Reason) {
+	if r.skipped == nil {
+		r.skipped = map[Reason]int{}
+	}
+	r.skipped[reason]++
+}
+
+// podOf parses a Pod given as YAML.
+func podOf(t testing.TB, text string) *podview.Pod {
+	t.Helper()
+	pod, err := podview.Parse(toJSON(t, text), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for key := range maps.Keys(m) {
+		keys = append(keys, key)
+	}
+	return keys
+}
