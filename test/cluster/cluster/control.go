@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,25 +26,40 @@ func (c *Cluster) StopProcess(name string) error { return c.end(name, 10*time.Se
 func (c *Cluster) KillProcess(name string) error { return c.end(name, 0) }
 
 func (c *Cluster) end(name string, grace time.Duration) error {
-	if _, err := c.spec(name); err != nil {
-		return err
+	c.mu.Lock()
+	known := slices.Contains(c.processes(), name)
+	c.mu.Unlock()
+	if !known {
+		return fmt.Errorf("ending %q: the cluster has no such process", name)
 	}
 	return process.Stop(func() ([]process.Proc, error) { return c.leaders(name) }, grace)
 }
 
 // leaders finds the program itself, without what it started: containerd's shims carry its name too.
 func (c *Cluster) leaders(name string) ([]process.Proc, error) {
+	leaders, _, err := c.find(name)
+	return leaders, err
+}
+
+// children finds what a program started, without itself.
+func (c *Cluster) children(name string) ([]process.Proc, error) {
+	_, children, err := c.find(name)
+	return children, err
+}
+
+func (c *Cluster) find(name string) (leaders, children []process.Proc, err error) {
 	all, err := process.Find(c.dir, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []process.Proc
 	for _, p := range all {
 		if p.Leader {
-			found = append(found, p)
+			leaders = append(leaders, p)
+		} else {
+			children = append(children, p)
 		}
 	}
-	return found, nil
+	return leaders, children, nil
 }
 
 // StartProcess starts a program that StopProcess or KillProcess ended, and returns when it serves.

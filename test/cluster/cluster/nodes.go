@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -126,19 +127,25 @@ func (c *Cluster) RemoveNode(ctx context.Context, node string) error {
 // undoNode ends everything that runs on a node and removes all that it left on the machine.
 func (c *Cluster) undoNode(number int) error {
 	node := nodeName(number)
-	running := func() ([]process.Proc, error) { return process.Find(c.dir, node) }
-	if err := process.Stop(running, 0); err != nil {
-		return err
-	}
 	tree, err := cgroup.Detect()
 	if err != nil {
 		return err
 	}
-	if err := tree.Remove(c.state.nodeCgroup(node)); err != nil {
+	// From the top down, so that nothing is started anew, and each parent still lives to collect its dead children:
+	// kubelet, the containers, their shims, containerd.
+	if err := c.KillProcess(NodeProcess(node, Kubelet)); err != nil {
 		return err
 	}
-	// a shim that began meanwhile had no containerd to answer to, and is found only now
-	if err := process.Stop(running, 0); err != nil {
+	if err := tree.Remove(c.state.podCgroup(node)); err != nil {
+		return err
+	}
+	if err := process.Stop(func() ([]process.Proc, error) { return c.children(NodeProcess(node, Containerd)) }, 0); err != nil {
+		return err
+	}
+	if err := process.Stop(func() ([]process.Proc, error) { return process.Find(c.dir, node) }, 0); err != nil {
+		return err
+	}
+	if err := tree.Remove(c.state.nodeCgroup(node)); err != nil {
 		return err
 	}
 	home := c.node(node)
@@ -171,8 +178,11 @@ func removeOutside(home, cniName string) {
 			_ = os.Remove(l)
 		}
 	}
-	results, _ := filepath.Glob("/var/lib/cni/results/" + cniName + "-*")
+	const cache = "/var/lib/cni/results/"
+	results, _ := filepath.Glob(cache + cniName + "-*-eth0")
 	for _, r := range results {
+		sandbox := strings.TrimSuffix(strings.TrimPrefix(r, cache+cniName+"-"), "-eth0")
 		_ = os.Remove(r)
+		_ = os.Remove(cache + "cni-loopback-" + sandbox + "-lo")
 	}
 }

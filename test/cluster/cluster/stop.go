@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fairlead-io/fairlead/test/cluster/internal/cgroup"
 	"github.com/fairlead-io/fairlead/test/cluster/internal/mounts"
 	"github.com/fairlead-io/fairlead/test/cluster/internal/process"
@@ -38,14 +40,13 @@ func (c *Cluster) teardown() error {
 		return err
 	}
 	c.state = s
-	running := func() ([]process.Proc, error) { return process.Find(c.dir, "") }
-	if err := process.Stop(running, 0); err != nil {
-		return err
-	}
 	if s.Level == LevelReal {
 		if err := c.undoNodes(); err != nil {
 			return err
 		}
+	}
+	if err := process.Stop(func() ([]process.Proc, error) { return process.Find(c.dir, "") }, 0); err != nil {
+		return err
 	}
 	// the state file is in the folder, and must be the last to go
 	entries, err := os.ReadDir(c.dir)
@@ -63,10 +64,12 @@ func (c *Cluster) teardown() error {
 }
 
 func (c *Cluster) undoNodes() error {
+	var g errgroup.Group
 	for _, n := range c.state.Nodes {
-		if err := c.undoNode(n); err != nil {
-			return err
-		}
+		g.Go(func() error { return c.undoNode(n) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	tree, err := cgroup.Detect()
 	if err != nil {
