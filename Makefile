@@ -15,11 +15,11 @@ help: ## show this list
 
 .PHONY: demo
 demo: ## a real cluster on this machine with Fairlead in it, and Pods with injected sidecars
-	@go run ./test/demo up --kubernetes-version $(K8S)
+	@go run ./test/demo --kubernetes-version $(K8S)
 
 .PHONY: down
 down: ## stop the demo's cluster and undo everything it did
-	@go run ./test/demo down
+	@go run ./test/cluster down --name demo
 
 .PHONY: test
 test: verify lint unit chart-test smoke ## all that CI runs

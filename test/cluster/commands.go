@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/cluster/internal/binaries"
 	"github.com/fairlead-io/fairlead/test/cluster/internal/registry"
 )
 
@@ -28,11 +29,31 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&t.name, "name", cluster.DefaultName, "name of the cluster; several run side by side")
 	root.PersistentFlags().StringVar(&t.root, "state-root", "", "folder of the clusters' state (default $XDG_STATE_HOME/fairlead/clusters)")
-	root.AddCommand(up(t), nodes(t), down(t), status(t), env(t), serveRegistry(), reap(t))
+	root.AddCommand(build(), up(t), nodes(t), down(t), status(t), env(t), serveRegistry(), reap(t))
 	return root
 }
 
 func (t *target) attach() (*cluster.Cluster, error) { return cluster.Attach(t.name, t.root, os.Stderr) }
+
+// build makes the programs without starting anything, so that no test has to wait ten minutes for them.
+func build() *cobra.Command {
+	var kubernetes string
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build Kubernetes, etcd and Helm, unless they are in the cache",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cache, err := binaries.CacheDir()
+			if err != nil {
+				return err
+			}
+			_, err = binaries.Ensure(cmd.Context(), cache, kubernetes, os.Stderr)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&kubernetes, "kubernetes-version", cluster.DefaultKubernetesVersion, "Kubernetes release")
+	return cmd
+}
 
 func up(t *target) *cobra.Command {
 	opts := cluster.Options{KeepRunning: true, Log: os.Stderr}

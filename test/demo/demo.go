@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/images"
+	"github.com/fairlead-io/fairlead/test/installation"
+)
+
+const (
+	// clusterName is the demo's own, so that it and the tests do not disturb each other.
+	clusterName = "demo"
+	nodes       = 3
+	// patience is how long the examples' Pods may take: images are small and local, but the machine may be slow.
+	patience = "120s"
+)
+
+type demo struct {
+	out             io.Writer
+	kubernetes      string
+	installPackages bool
+
+	began   time.Time
+	cluster *cluster.Cluster
+}
+
+// run is the demo from a bare machine to running Pods.
+func (d *demo) run(ctx context.Context) error {
+	d.began = time.Now()
+	steps := []struct {
+		title string
+		do    func(context.Context) error
+	}{
+		{"checking this machine", d.checkMachine},
+		{fmt.Sprintf("starting Kubernetes %s with %d nodes", d.kubernetes, nodes), d.startCluster},
+		{"building Fairlead's image and the examples'", d.pushImages},
+		{"installing the chart and waiting until admission works", d.install},
+		{"applying docs/examples", d.applyExamples},
+		{"waiting for the examples' Pods", d.awaitPods},
+	}
+	for i, step := range steps {
+		fmt.Fprintf(d.out, "[%d/%d %4.0fs] %s\n", i+1, len(steps), time.Since(d.began).Seconds(), step.title)
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.title, err)
+		}
+	}
+	return d.show(ctx)
+}
+
+func (d *demo) checkMachine(ctx context.Context) error {
+	if d.installPackages {
+		return cluster.InstallPackages(ctx, d.out)
+	}
+	return cluster.Preflight(cluster.LevelReal)
+}
+
+func (d *demo) startCluster(ctx context.Context) error {
+	c, err := cluster.Start(ctx, cluster.Options{
+		Name: clusterName, Level: cluster.LevelReal, Nodes: nodes, KubernetesVersion: d.kubernetes, KeepRunning: true, Log: d.out,
+	})
+	d.cluster = c
+	return err
+}
+
+// tag is the product image's; a second run's image has to be pulled, so it needs a tag of its own.
+func (d *demo) tag() string { return fmt.Sprintf("demo-%d", d.began.Unix()) }
+
+func (d *demo) pushImages(ctx context.Context) error {
+	if err := images.PushAll(ctx, d.cluster); err != nil {
+		return err
+	}
+	return installation.PushImage(ctx, d.cluster, d.tag())
+}
+
+func (d *demo) install(ctx context.Context) error {
+	return installation.Upgrade(ctx, d.cluster, d.tag())
+}
+
+func (d *demo) applyExamples(ctx context.Context) error {
+	root, err := installation.Root(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = d.cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "docs", "examples", "objects"))
+	return err
+}
+
+func (d *demo) awaitPods(ctx context.Context) error {
+	if _, err := d.cluster.Kubectl(ctx, "rollout", "status", "deployment/shop", "--timeout", patience); err != nil {
+		return err
+	}
+	_, err := d.cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "pod/ordered", "--timeout", patience)
+	return err
+}
+
+// show prints the Pods with their containers, and what to try next.
+func (d *demo) show(ctx context.Context) error {
+	pods, err := d.cluster.Kubectl(ctx, "get", "pods", "-o", "custom-columns=POD:.metadata.name,PHASE:.status.phase,"+
+		"CONTAINERS:.spec.containers[*].name,SIDECARSETS:.metadata.annotations.kruise\\.io/sidecarset-injected-list,NODE:.spec.nodeName")
+	if err != nil {
+		return err
+	}
+	tier, err := d.cluster.Kubectl(ctx, "exec", "deployment/shop", "-c", "log-agent", "--", "/bin/busybox", "env")
+	if err != nil {
+		return err
+	}
+	started, err := d.cluster.Kubectl(ctx, "get", "pod", "ordered", "-o",
+		`jsonpath={range .status.containerStatuses[*]}{.name} started at {.state.running.startedAt}{"\n"}{end}`)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\n%s\nThe Deployment shop has one container; SidecarSet log-agent added the other, with the shop's variable %s.\n"+
+		"Pod ordered started its containers one after the other:\n%s", pods, variable(tier, "TIER"), started)
+	fmt.Fprintf(d.out, next, time.Since(d.began).Seconds(), d.cluster.Name())
+	return nil
+}
+
+// variable finds NAME=value in the output of env.
+func variable(env, name string) string {
+	for line := range strings.Lines(env) {
+		if strings.HasPrefix(line, name+"=") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return name + " (missing)"
+}
+
+const next = `
+Ready after %.0f s. What to try next:
+
+  eval "$(go run ./test/cluster env --name %[2]s)"      # kubectl and helm for this cluster
+  kubectl get sidecarsets
+  kubectl exec deployment/shop -c log-agent -- /bin/busybox env
+  kubectl scale deployment/shop --replicas=5          # new Pods are injected too
+  kubectl create --dry-run=server -o yaml -f docs/examples/objects/03-ordered-pod.yaml
+  kubectl -n kruise-system get deployments,pods
+  helm uninstall kruise                               # leaves the Pods running, and Pods can still be created
+
+  make down                                           # stops the cluster and undoes everything
+`
