@@ -3,20 +3,22 @@ package sidecarset
 import (
 	"context"
 	"errors"
-	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/mutators"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 	"github.com/fairlead-io/fairlead/test/golden"
 	"github.com/fairlead-io/fairlead/webhook/admission"
-	"github.com/fairlead-io/fairlead/webhook/review"
+	"github.com/fairlead-io/fairlead/webhook/server"
 )
 
 // testTime is when Pods are created in these tests; annotations write it without the half second and in UTC.
@@ -128,21 +130,19 @@ func newHandler(options Options) golden.Server {
 	}
 }
 
+// serve puts a handler behind the service's own HTTP server.
 func serve(t *testing.T, handler admission.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		decoded, err := review.Decode(body)
-		if err != nil {
-			t.Errorf("decoding the review: %v", err)
-		}
-		answer := handler.Handle(r.Context(), decoded.Request)
-		if _, err := w.Write(review.Append(nil, decoded.APIVersion, decoded.UID(), answer)); err != nil {
-			t.Error(err)
-		}
+	t.Helper()
+	s, err := server.New(server.Options{
+		Routes:    []server.Route{{Path: "/mutate-pod", Webhooks: []string{"mpod.kb.io"}, Handler: handler}},
+		Metrics:   server.NewMetrics(prometheus.NewRegistry()),
+		AccessLog: slog.New(slog.DiscardHandler),
+		Log:       logr.Discard(),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Handler()
 }
 
 func encode(t testing.TB, value any) jsontext.Value {
