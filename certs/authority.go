@@ -37,7 +37,8 @@ type Authority struct {
 
 	mu     sync.Mutex
 	bundle []byte
-	// seen is when the Secret was last known to agree with what we do.
+	// last is what the Secret said when we last saw it, and seen is when that was.
+	last state
 	seen time.Time
 	// confirmed says that clients have had a CA of ours since we started.
 	confirmed bool
@@ -93,15 +94,15 @@ func (a *Authority) Ready() error {
 	return nil
 }
 
-// trustedSigner is the CA that we sign with, if it was the common one until just now. What we knew before a long
+// known is what the Secret said when last seen, if clients trust it and that was just now. What we knew before a long
 // silence may have been replaced and dropped by the others in the meantime, and must not be put back.
-func (a *Authority) trustedSigner() *ca {
+func (a *Authority) known() state {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.options.Clock.Since(a.seen) > leafLifetime/2 {
-		return nil
+	if !a.confirmed || a.options.Clock.Since(a.seen) > leafLifetime/2 {
+		return state{}
 	}
-	return a.leaf.current()
+	return a.last
 }
 
 // adopt serves and trusts what the Secret says.
@@ -115,7 +116,7 @@ func (a *Authority) adopt(s state, secret *corev1.Secret) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.seen = a.options.Clock.Now()
+	a.last, a.seen = s, a.options.Clock.Now()
 	a.metadata.Labels, a.metadata.Annotations = secret.Labels, secret.Annotations
 	if bytes.Equal(a.bundle, bundle) {
 		return nil

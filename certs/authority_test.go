@@ -156,7 +156,7 @@ func TestADeletedSecretIsReplacedWithoutABreak(t *testing.T) {
 				t.Errorf("not accepted with the bundle registered while staged: %v", err)
 			}
 		}
-		time.Sleep(24 * time.Hour)
+		time.Sleep(25 * time.Hour)
 		settle()
 		if bytes.Contains(replicas[0].Bundle(), first.certPEM) || len(a.state(t).previous) > 0 {
 			t.Error("the old CA is still trusted a day after its last leaf")

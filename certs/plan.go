@@ -15,21 +15,21 @@ const (
 	// replacedDelay is how long it is staged when the Secret was deleted or its CA replaced, which somebody did because
 	// he wants the old one gone. The registrar publishes within seconds; an hour outlasts its restarts.
 	replacedDelay = time.Hour
+	// skew is how far the clocks of replicas may be apart.
+	skew = time.Hour
 )
 
 // plan decides what the Secret should say.
 //
-// own is the CA that this replica signs with, if it knows that it was the common one until just now; else nil.
-// published says whether clients have been given the next CA. create makes a new CA.
-func plan(s state, own *ca, published bool, now time.Time, create func(time.Time) (*ca, error)) (state, error) {
-	s = s.usable(now)
-	if own != nil && expired(own.cert, now) {
-		own = nil
-	}
-	s, err := s.withCurrent(own, now, create)
+// last is what this replica took from it before, if that is recent enough to be still true; else empty. published says
+// whether clients have been given the next CA. create makes a new CA.
+func plan(s, last state, published bool, now time.Time, create func(time.Time) (*ca, error)) (state, error) {
+	s, last = s.usable(now), last.usable(now)
+	s, err := s.withCurrent(last.current, now, create)
 	if err != nil {
 		return state{}, err
 	}
+	s = s.trusting(last, now)
 	if s.next != nil && published && !now.Before(s.promoteAfter) {
 		s = s.promoted(now)
 	}
@@ -51,7 +51,7 @@ func (s state) usable(now time.Time) state {
 		s.promoteAfter = now.Add(replacedDelay)
 	}
 	if len(s.previous) > 0 && s.dropAfter.IsZero() {
-		s.dropAfter = now.Add(leafLifetime)
+		s.dropAfter = now.Add(leafLifetime + skew)
 	}
 	s.previous = slices.DeleteFunc(slices.Clone(s.previous), func(c *x509.Certificate) bool {
 		return expired(c, now) || !now.Before(s.dropAfter)
@@ -66,7 +66,7 @@ func (s state) withCurrent(own *ca, now time.Time, create func(time.Time) (*ca, 
 		return s.promoted(now), nil
 	case s.current == nil && own != nil:
 		// The Secret was deleted, emptied or damaged. Clients trust our CA, so it stays for now; but it may have
-		// been deleted because it must go.
+		// been deleted because it must go, and a next one that was staged in it too.
 		s.current = own
 		if s.next == nil {
 			return s.staged(replacedDelay, now, create)
@@ -78,8 +78,12 @@ func (s state) withCurrent(own *ca, now time.Time, create func(time.Time) (*ca, 
 		fresh, err := create(now)
 		s.current = fresh
 		return s, err
-	case own != nil && !s.trusts(own):
-		// A CA that nobody staged: clients do not have it yet.
+	case own != nil && !s.trusts(own.cert):
+		// A CA that nobody staged: clients do not have it yet. One that was staged steps back; it stays trusted, or
+		// replicas that hold three different CAs would displace each other's for ever.
+		if s.next != nil {
+			s = s.retired(s.next.cert, now)
+		}
 		s.next, s.promoteAfter = s.current, now.Add(delay(replacedDelay, own, now))
 		s.current = own
 		return s, nil
@@ -100,14 +104,39 @@ func delay(wanted time.Duration, current *ca, now time.Time) time.Duration {
 	return min(wanted, current.cert.NotAfter.Sub(now)/2)
 }
 
-// promoted lets the next CA sign. Leaves of the old one live for at most leafLifetime, also on replicas that have not
-// noticed yet.
+// promoted lets the next CA sign.
 func (s state) promoted(now time.Time) state {
 	if s.current != nil {
-		s.previous = append(s.previous, s.current.cert)
-		s.dropAfter = now.Add(leafLifetime)
+		s = s.retired(s.current.cert, now)
 	}
 	s.current, s.next, s.promoteAfter = s.next, nil, time.Time{}
+	return s
+}
+
+// retired keeps a CA trusted that signs no more. Its leaves live for at most leafLifetime, also on replicas that have
+// not noticed yet.
+func (s state) retired(old *x509.Certificate, now time.Time) state {
+	s.previous = append(slices.Clip(s.previous), old)
+	s.dropAfter = now.Add(leafLifetime + skew)
+	return s
+}
+
+// trusting puts CAs back that were lost with the Secret: replicas that have not noticed a promotion yet sign with one
+// of them.
+func (s state) trusting(last state, now time.Time) state {
+	var lost []*x509.Certificate
+	if last.next != nil {
+		lost = append(lost, last.next.cert)
+	}
+	// What is about to be dropped may have been by a replica with a faster clock.
+	if now.Before(last.dropAfter.Add(-skew)) {
+		lost = append(lost, last.previous...)
+	}
+	for _, c := range lost {
+		if !s.trusts(c) {
+			s = s.retired(c, now)
+		}
+	}
 	return s
 }
 

@@ -3,6 +3,7 @@ package certs
 import (
 	"crypto/x509"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -36,7 +37,7 @@ func TestPlan(t *testing.T) {
 		"less than a year left":                 {given{current: "aging"}, "aging", false, given{current: "aging", next: "N", promoteAfter: 30 * 24 * time.Hour}},
 		"little left: staged for half of it":    {given{current: "old"}, "", false, given{current: "old", next: "N", promoteAfter: 10 * 24 * time.Hour}},
 		"staged, not due":                       {given{current: "C", next: "D", promoteAfter: time.Second}, "C", false, given{current: "C", next: "D", promoteAfter: time.Second}},
-		"staged, due":                           {given{current: "C", next: "D", promoteAfter: -time.Second}, "C", false, given{current: "D", previous: "C", dropAfter: 24 * time.Hour}},
+		"staged, due":                           {given{current: "C", next: "D", promoteAfter: -time.Second}, "C", false, given{current: "D", previous: "C", dropAfter: 25 * time.Hour}},
 		"staged, due, not published":            {given{current: "C", next: "D", promoteAfter: -time.Second}, "C", true, given{current: "C", next: "D", promoteAfter: -time.Second}},
 		"staged, current expires unpublished":   {given{current: "expired", next: "D", promoteAfter: -time.Second}, "expired", true, given{current: "D"}},
 		"promoted by another replica":           {given{current: "D", previous: "C", dropAfter: time.Hour}, "C", false, given{current: "D", previous: "C", dropAfter: time.Hour}},
@@ -48,11 +49,12 @@ func TestPlan(t *testing.T) {
 		"current damaged, starting":             {given{next: "D", promoteAfter: 5 * time.Hour}, "", false, given{current: "D"}},
 		"current damaged, we sign with next":    {given{next: "D", promoteAfter: 5 * time.Hour}, "D", false, given{current: "D"}},
 		"replaced without staging":              {given{current: "D"}, "C", false, given{current: "C", next: "D", promoteAfter: time.Hour}},
+		"replaced while another was staged":     {given{current: "D", next: "N", promoteAfter: time.Minute}, "C", false, given{current: "C", next: "D", promoteAfter: time.Hour, previous: "N", dropAfter: 25 * time.Hour}},
 		"replaced, starting":                    {given{current: "D"}, "", false, given{current: "D"}},
 		"replaced, staged by another":           {given{current: "C", next: "D", promoteAfter: time.Hour}, "D", false, given{current: "C", next: "D", promoteAfter: time.Hour}},
 		"replaced, ours expired":                {given{current: "D"}, "expired", false, given{current: "D"}},
 		"time of promotion lost":                {given{current: "C", next: "D", promoteAfter: lost}, "C", false, given{current: "C", next: "D", promoteAfter: time.Hour}},
-		"time of dropping lost":                 {given{current: "C", previous: "D", dropAfter: lost}, "C", false, given{current: "C", previous: "D", dropAfter: 24 * time.Hour}},
+		"time of dropping lost":                 {given{current: "C", previous: "D", dropAfter: lost}, "C", false, given{current: "C", previous: "D", dropAfter: 25 * time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state{current: cas[c.given.current], next: cas[c.given.next]}
@@ -60,7 +62,7 @@ func TestPlan(t *testing.T) {
 			if c.given.previous != "" {
 				s.previous = []*x509.Certificate{cas[c.given.previous].cert}
 			}
-			got, err := plan(s, cas[c.own], !c.unpublished, start, func(time.Time) (*ca, error) { return cas["N"], nil })
+			got, err := plan(s, state{current: cas[c.own]}, !c.unpublished, start, func(time.Time) (*ca, error) { return cas["N"], nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,10 +87,49 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// A replica that has not noticed the last promotion signs with a CA that only others' memory may still have.
+func TestPlanPutsLostTrustBack(t *testing.T) {
+	c, d, e, f := caEnding(t, start.Add(2*year)), caEnding(t, start.Add(3*year)), caEnding(t, start.Add(4*year)), caEnding(t, start.Add(5*year))
+	for name, tc := range map[string]struct {
+		found     state
+		dropAfter time.Duration
+		want      []*ca // previous
+	}{
+		"all gone":                  {state{}, 2 * time.Hour, []*ca{d, c}},
+		"previous gone":             {state{current: e, next: d, promoteAfter: at(time.Hour)}, 2 * time.Hour, []*ca{c}},
+		"next gone":                 {state{current: e, previous: []*x509.Certificate{c.cert}, dropAfter: at(2 * time.Hour)}, 2 * time.Hour, []*ca{c, d}},
+		"dropped by a faster clock": {state{current: e, next: d, promoteAfter: at(time.Hour)}, time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := state{
+				current: e, next: d, promoteAfter: at(time.Hour),
+				previous: []*x509.Certificate{c.cert}, dropAfter: at(tc.dropAfter),
+			}
+			got, err := plan(tc.found, last, true, start, func(time.Time) (*ca, error) { return f, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []*x509.Certificate
+			for _, one := range tc.want {
+				want = append(want, one.cert)
+			}
+			if !slices.EqualFunc(got.previous, want, sameCert) {
+				t.Errorf("%d previous, want %d", len(got.previous), len(want))
+			}
+			if len(want) > 0 && !got.dropAfter.Equal(at(25*time.Hour)) {
+				t.Errorf("dropped after %v", got.dropAfter.Sub(start))
+			}
+			if !got.current.equal(e) {
+				t.Error("the current CA changed")
+			}
+		})
+	}
+}
+
 func TestPlanReportsAFailureToMakeACA(t *testing.T) {
 	broken := errors.New("no entropy")
 	for name, s := range map[string]state{"first": {}, "staged": {current: caEnding(t, start.Add(time.Hour))}} {
-		if _, err := plan(s, nil, true, start, func(time.Time) (*ca, error) { return nil, broken }); !errors.Is(err, broken) {
+		if _, err := plan(s, state{}, true, start, func(time.Time) (*ca, error) { return nil, broken }); !errors.Is(err, broken) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

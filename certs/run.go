@@ -115,7 +115,7 @@ func (a *Authority) settle(ctx context.Context) (state, *corev1.Secret, error) {
 		klog.FromContext(ctx).Error(complaint, "The webhook Secret is damaged; what is not usable is replaced",
 			"secret", klog.KObj(live))
 	}
-	planned, err := plan(found, a.trustedSigner(), a.due(ctx, found), a.options.Clock.Now(), newCA)
+	planned, err := plan(found, a.known(), a.due(ctx, found), a.options.Clock.Now(), newCA)
 	if err != nil {
 		return state{}, nil, fmt.Errorf("planning the webhook CA: %w", err)
 	}

@@ -118,6 +118,6 @@ func (s state) trusted() []*x509.Certificate {
 }
 
 // trusts says whether a leaf signed by c would be accepted.
-func (s state) trusts(c *ca) bool {
-	return slices.ContainsFunc(s.trusted(), func(other *x509.Certificate) bool { return sameCert(other, c.cert) })
+func (s state) trusts(c *x509.Certificate) bool {
+	return slices.ContainsFunc(s.trusted(), func(other *x509.Certificate) bool { return sameCert(other, c) })
 }

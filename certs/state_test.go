@@ -91,7 +91,7 @@ func TestDecodeTakesTheCAOfOpenKruiseAsItIs(t *testing.T) {
 	if len(complaints) > 0 {
 		t.Fatal(complaints)
 	}
-	planned, err := plan(s, nil, true, start, newCA)
+	planned, err := plan(s, state{}, true, start, newCA)
 	if err != nil {
 		t.Fatal(err)
 	}
