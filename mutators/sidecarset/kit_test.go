@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/mutators"
-	"github.com/fairlead-io/fairlead/mutators/podview"
 	"github.com/fairlead-io/fairlead/test/golden"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/server"
@@ -107,27 +105,32 @@ func (b *bed) inject(t testing.TB, pod any) (any, []golden.Op) {
 // newHandler serves /mutate-pod as a cluster with these objects would.
 func newHandler(options Options) golden.Server {
 	return func(t *testing.T, objects [][]byte) http.Handler {
-		b := &bed{index: NewIndex(), clock: testClock, options: options}
-		namespaces := namespaceLabels{}
-		for _, raw := range objects {
-			object := golden.Decode(t, raw)
-			if golden.At(object, "kind") == "SidecarSet" {
-				if err := b.index.Upsert(raw); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			name := golden.At(object, "metadata", "name").(string)
-			namespaces[name] = map[string]string{}
-			labels, _ := golden.At(object, "metadata", "labels").(map[string]any)
-			for key, value := range labels {
-				namespaces[name][key] = value.(string)
-			}
-		}
-		b.namespaces = namespaces
-		chain := mutators.PodChain{NewMutator(b.index, b.namespaces, b.clock, b.options)}
-		return serve(t, chain)
+		b := bedOf(t, objects)
+		return serve(t, mutators.PodChain{NewMutator(b.index, b.namespaces, b.clock, options)})
 	}
+}
+
+// bedOf is a bed that knows the SidecarSets and namespaces among the objects.
+func bedOf(t testing.TB, objects [][]byte) *bed {
+	t.Helper()
+	namespaces := namespaceLabels{}
+	b := &bed{index: NewIndex(), namespaces: namespaces, clock: testClock}
+	for _, raw := range objects {
+		object := golden.Decode(t, raw)
+		if golden.At(object, "kind") == "SidecarSet" {
+			if err := b.index.Upsert(raw); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		name := golden.At(object, "metadata", "name").(string)
+		namespaces[name] = map[string]string{}
+		labels, _ := golden.At(object, "metadata", "labels").(map[string]any)
+		for key, value := range labels {
+			namespaces[name][key] = value.(string)
+		}
+	}
+	return b
 }
 
 // serve puts a handler behind the service's own HTTP server.
@@ -171,22 +174,4 @@ func (r *recorder) Skipped(reason Reason) {
 		r.skipped = map[Reason]int{}
 	}
 	r.skipped[reason]++
-}
-
-// podOf parses a Pod given as YAML.
-func podOf(t testing.TB, text string) *podview.Pod {
-	t.Helper()
-	pod, err := podview.Parse(toJSON(t, text), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pod
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for key := range maps.Keys(m) {
-		keys = append(keys, key)
-	}
-	return keys
 }

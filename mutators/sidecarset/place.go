@@ -3,6 +3,8 @@ package sidecarset
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
@@ -35,26 +37,21 @@ func (in *injection) injectContainers() error {
 type placement struct {
 	container *podview.Container
 	before    bool
-	// renew says that the Pod has this very version of it, which others may have added to; theirs are members that are
-	// not the SidecarSet's to say.
-	renew  bool
-	theirs []string
+	// recorded says that, by its annotations, the Pod has this very version of the container.
+	recorded bool
 }
 
 func comparePlacements(a, b placement) int { return byName(a.container, b.container) }
 
 func (in *injection) build(set *Compiled, sidecars []*sidecar) (placements []placement, err error) {
-	recorded := in.hashes.has(set)
 	for _, s := range sidecars {
-		instances, theirs := s.instances, []string(nil)
+		recorded := in.hashes.has(set, s)
+		instances := s.instances
 		if s.hot {
-			kept, err := in.settlePair(s, recorded)
-			if err != nil {
+			if err := in.settlePair(s, recorded); err != nil {
 				return nil, err
 			}
-			if kept {
-				theirs = []string{"image"}
-			} else if instances, err = s.assign(in.working.index(s)); err != nil {
+			if instances, err = s.assign(in.working.index(s)); err != nil {
 				return nil, err
 			}
 		}
@@ -63,7 +60,7 @@ func (in *injection) build(set *Compiled, sidecars []*sidecar) (placements []pla
 			if err != nil {
 				return nil, err
 			}
-			placements = append(placements, placement{container: c, before: s.before, renew: recorded, theirs: theirs})
+			placements = append(placements, placement{container: c, before: s.before, recorded: recorded})
 		}
 	}
 	return placements, nil
@@ -107,30 +104,49 @@ func (in *injection) place(list podview.List, placements []placement) error {
 	return nil
 }
 
-// takePlace replaces a container of the Pod that has a sidecar's name. One that is this sidecar already is only renewed.
+// takePlace replaces a container of the Pod that has a sidecar's name. One that is this very sidecar stays, whatever
+// others did to it (the API server adds a token's mount, other webhooks use another registry or pull policy, and they may
+// not get to do so again), and gets what it lacks by now, such as a variable that its source container got since.
 func (in *injection) takePlace(list podview.List, i int, p placement) error {
 	present := in.pod.ContainerList(list)[i]
 	mark, err := in.variable(present, v1beta1.SidecarInjectedEnv)
 	if err != nil {
 		return err
 	}
-	if !p.renew || mark.raw == nil {
+	if !p.recorded || mark.raw == nil {
 		in.pod.Replace(list, i, p.container)
 		return nil
 	}
-	theirs := p.theirs
-	if policy, err := stringMember(present.JSON(), "imagePullPolicy"); err == nil && policy == "Always" {
-		theirs = append(theirs, "imagePullPolicy") // the admission plugin AlwaysPullImages refuses every other policy
+	return addMissing(present, p.container)
+}
+
+// addMissing appends the entries of a container's lists that another has under another key, or not at all.
+func addMissing(to, from *podview.Container) error {
+	for _, l := range [...]struct {
+		field podview.Field
+		key   string
+	}{{podview.Env, "name"}, {podview.VolumeMounts, "mountPath"}, {podview.VolumeDevices, "devicePath"}} {
+		seen := make(map[string]bool)
+		err := to.Entries(l.field, func(raw jsontext.Value) error {
+			key, err := stringMember(raw, l.key)
+			seen[key] = true
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		var missing []jsontext.Value
+		err = from.Entries(l.field, func(raw jsontext.Value) error {
+			key, err := stringMember(raw, l.key)
+			if !seen[key] {
+				missing = append(missing, raw)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		to.Append(l.field, missing...)
 	}
-	raw := present.JSON()
-	renewed, err := renew(raw, p.container.JSON(), theirs...)
-	if err != nil || &renewed[0] == &raw[0] {
-		return err
-	}
-	c, err := podview.NewContainer(renewed)
-	if err != nil {
-		return err
-	}
-	in.pod.Replace(list, i, c)
 	return nil
 }

@@ -65,8 +65,15 @@ func unreadable(annotation string, err error) error {
 	return admission.Refuse(400, "reading annotation %s of the Pod: %v; correct or remove it", annotation, err)
 }
 
-// has tells whether the Pod records that it has this very version.
-func (r *records) has(set *Compiled) bool { return r.entries[set.name].fields.Hash == set.hash }
+// has tells whether the Pod records that it has this very version of a sidecar. The hash does not speak for plain init
+// containers, so for those the revision must be the same too, as far as both are known.
+func (r *records) has(set *Compiled, s *sidecar) bool {
+	e := r.entries[set.name].fields
+	if e.Hash == "" || e.Hash != set.hash {
+		return false
+	}
+	return s.inSidecarList || e.ControllerRevision == set.latestRevision || e.ControllerRevision == "" || set.latestRevision == ""
+}
 
 // put records a version. A record of the same hash keeps its time.
 func (r *records) put(name string, fields recordFields) {

@@ -56,37 +56,32 @@ func (w *workingContainers) write(pod *podview.Pod) {
 	pod.SetAnnotation(v1beta1.SidecarSetWorkingHotUpgradeContainer, string(append(out, '}')))
 }
 
-// settlePair sees to the annotations of a hot-upgrade sidecar. A Pod that comes with both containers at this very version
-// may be in the midst of an upgrade, which is the controller's to finish: kept says that images and versions stay. In any
-// other Pod the pair begins as after a finished upgrade, with the container working that worked before.
-func (in *injection) settlePair(s *sidecar, recorded bool) (kept bool, err error) {
+// settlePair sees to the annotations of a hot-upgrade sidecar. A Pod that comes with both containers, recorded as this
+// very version, may be in the midst of an upgrade, which is the controller's to finish: what its annotations say stays. In
+// any other Pod the pair begins as after a finished upgrade, with the container working that worked before.
+func (in *injection) settlePair(s *sidecar, recorded bool) error {
 	working := in.working.index(s)
-	known := in.working.names[s.name] == s.pairName(working)
-	in.working.set(s, working)
-	kept = recorded && known
-	for i := 0; kept && i < 2; i++ {
+	kept := recorded && in.working.names[s.name] == s.pairName(working)
+	for i := 0; kept && i < len(s.instances); i++ {
+		var err error
 		if kept, err = in.injectedBefore(s.list, s.pairName(i)); err != nil {
-			return false, err
+			return err
 		}
 	}
+	in.working.set(s, working)
 	w, other := s.pairName(working), s.pairName(1-working)
 	version := in.pod.Annotations[versionKey(w)]
 	if version == "" || version == "0" {
 		version = "1"
 	}
-	put := in.pod.SetAnnotation
-	if kept {
-		put = func(key, value string) {
-			if _, ok := in.pod.Annotations[key]; !ok {
-				in.pod.SetAnnotation(key, value)
-			}
+	for _, a := range [...]struct{ key, value string }{
+		{versionKey(w), version}, {versionAltKey(w), "0"}, {versionKey(other), "0"}, {versionAltKey(other), version},
+	} {
+		if _, there := in.pod.Annotations[a.key]; !there || !kept {
+			in.pod.SetAnnotation(a.key, a.value)
 		}
 	}
-	put(versionKey(w), version)
-	put(versionAltKey(w), "0")
-	put(versionKey(other), "0")
-	put(versionAltKey(other), version)
-	return kept, nil
+	return nil
 }
 
 // injectedBefore tells whether the Pod came with a container that an earlier injection made.
