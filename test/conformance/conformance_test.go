@@ -9,17 +9,30 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+func kinds(t *testing.T) []Kind {
+	t.Helper()
+	kinds, err := ReadKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
 func TestFieldsMatchTheTables(t *testing.T) {
 	crds := readCRDs(t)
-	for _, k := range readKinds(t) {
+	for _, k := range kinds(t) {
 		t.Run(k.Kind+"."+k.Version, func(t *testing.T) {
-			version := versionOf(crds[k.plural()], k.Version)
+			version := versionOf(crds[k.Plural()], k.Version)
 			if version == nil {
 				t.Fatalf("version %s is missing", k.Version)
 			}
-			want, got := readFields(t, k.plural(), k.Version), flatten(version.Schema.OpenAPIV3Schema)
+			want, err := readFields(k.Plural(), k.Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := flatten(version.Schema.OpenAPIV3Schema)
 			for path := range got {
-				if _, known := want[path]; !known && isAddition(k.plural(), path) {
+				if _, known := want[path]; !known && isAddition(k.Plural(), path) {
 					delete(got, path)
 				}
 			}
@@ -57,12 +70,12 @@ func TestVersionedSubsetStatusesMatchSubsetStatuses(t *testing.T) {
 func TestKindsMatchTheTable(t *testing.T) {
 	crds := readCRDs(t)
 	seen := map[string][]string{}
-	for _, k := range readKinds(t) {
-		seen[k.plural()] = append(seen[k.plural()], k.Version)
+	for _, k := range kinds(t) {
+		seen[k.Plural()] = append(seen[k.Plural()], k.Version)
 		t.Run(k.Kind+"."+k.Version, func(t *testing.T) {
-			crd := crds[k.plural()]
+			crd := crds[k.Plural()]
 			if crd == nil {
-				t.Fatalf("no CustomResourceDefinition of %s", k.plural())
+				t.Fatalf("no CustomResourceDefinition of %s", k.Plural())
 			}
 			if diff := cmp.Diff(k, kindOf(crd, versionOf(crd, k.Version))); diff != "" {
 				t.Errorf("kind differs (-table +CRD):\n%s", diff)
@@ -83,11 +96,11 @@ func TestKindsMatchTheTable(t *testing.T) {
 	}
 }
 
-func kindOf(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) kind {
+func kindOf(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) Kind {
 	if v == nil {
-		return kind{}
+		return Kind{}
 	}
-	k := kind{Kind: crd.Spec.Names.Kind, Version: v.Name, Group: crd.Spec.Group, Scope: string(crd.Spec.Scope),
+	k := Kind{Kind: crd.Spec.Names.Kind, Version: v.Name, Group: crd.Spec.Group, Scope: string(crd.Spec.Scope),
 		ShortNames: append([]string{}, crd.Spec.Names.ShortNames...), Storage: v.Storage}
 	if v.Subresources != nil {
 		k.Status = v.Subresources.Status != nil
@@ -96,7 +109,7 @@ func kindOf(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.Cu
 		}
 	}
 	for _, c := range v.AdditionalPrinterColumns {
-		k.Columns = append(k.Columns, column{Name: c.Name, Path: c.JSONPath, Priority: c.Priority})
+		k.Columns = append(k.Columns, Column{Name: c.Name, Path: c.JSONPath, Priority: c.Priority})
 	}
 	return k
 }
@@ -113,4 +126,35 @@ func TestFilesAreNamedByGroupAndPlural(t *testing.T) {
 			t.Errorf("%s names a conversion, which the chart adds", plural)
 		}
 	}
+}
+
+// TestEveryFieldIsExplained wants a sentence for kubectl explain, but for object metadata, which everybody knows.
+func TestEveryFieldIsExplained(t *testing.T) {
+	for plural, crd := range readCRDs(t) {
+		for _, v := range crd.Spec.Versions {
+			for _, path := range unexplained(v.Schema.OpenAPIV3Schema, "") {
+				t.Errorf("%s %s: %s has no description", plural, v.Name, path)
+			}
+		}
+	}
+}
+
+func unexplained(schema *apiextensionsv1.JSONSchemaProps, path string) []string {
+	var paths []string
+	for name, child := range schema.Properties {
+		if name == "metadata" {
+			continue
+		}
+		if child.Description == "" {
+			paths = append(paths, path+name)
+		}
+		paths = append(paths, unexplained(&child, path+name+".")...)
+	}
+	if schema.Items != nil {
+		paths = append(paths, unexplained(schema.Items.Schema, path)...)
+	}
+	if schema.AdditionalProperties != nil {
+		paths = append(paths, unexplained(schema.AdditionalProperties.Schema, path)...)
+	}
+	return paths
 }
