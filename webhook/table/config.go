@@ -2,11 +2,13 @@ package table
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Names that users know (webhook-server.md §1, DESIGN.md §6).
@@ -35,6 +37,9 @@ type Config struct {
 	Namespace, Service string
 	// Port is that of the Service.
 	Port int32
+	// Host, as host:port, is where the API server reaches a service that runs outside the cluster; it replaces the
+	// Service (WEBHOOK_HOST, webhook-server.md §3).
+	Host string
 	// TimeoutSeconds, 1 to 30, applies to entries without a timeout of their own.
 	TimeoutSeconds int32
 	// FailurePolicies overrides the failure policy by entry name.
@@ -76,7 +81,30 @@ func (c Config) withDefaults() Config {
 // ServerName is the host that the API server asks for, and so must be in the serving certificate.
 func (c Config) ServerName() string {
 	c = c.withDefaults()
-	return c.Service + "." + c.Namespace + ".svc"
+	if host, _, err := net.SplitHostPort(c.Host); err == nil {
+		return host
+	}
+	return or(c.Host, c.Service+"."+c.Namespace+".svc")
+}
+
+// ReachesUs says whether a client configuration leads to this installation's service, whatever the path.
+func (c Config) ReachesUs(client admissionv1.WebhookClientConfig) bool {
+	c = c.withDefaults()
+	if c.Host != "" {
+		return client.URL != nil && strings.HasPrefix(*client.URL, c.url("/"))
+	}
+	return client.Service != nil && client.Service.Namespace == c.Namespace && client.Service.Name == c.Service
+}
+
+func (c Config) url(path string) string { return "https://" + c.Host + path }
+
+func (c Config) client(path string, caBundle []byte) admissionv1.WebhookClientConfig {
+	if c.Host != "" {
+		return admissionv1.WebhookClientConfig{URL: ptr.To(c.url(path)), CABundle: caBundle}
+	}
+	return admissionv1.WebhookClientConfig{CABundle: caBundle, Service: &admissionv1.ServiceReference{
+		Namespace: c.Namespace, Name: c.Service, Path: ptr.To(path), Port: ptr.To(c.Port),
+	}}
 }
 
 func (c Config) namespaceSelector(entry Entry) *metav1.LabelSelector {

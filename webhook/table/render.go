@@ -32,13 +32,8 @@ func (c Config) Render(entries []Entry, mutating bool, target Target) *Configura
 
 func (c Config) webhook(entry Entry, caBundle []byte) admissionv1.MutatingWebhook {
 	webhook := admissionv1.MutatingWebhook{
-		Name: entry.Name,
-		ClientConfig: admissionv1.WebhookClientConfig{
-			Service: &admissionv1.ServiceReference{
-				Namespace: c.Namespace, Name: c.Service, Path: ptr.To(entry.Path), Port: ptr.To(c.Port),
-			},
-			CABundle: caBundle,
-		},
+		Name:              entry.Name,
+		ClientConfig:      c.client(entry.Path, caBundle),
 		Rules:             rules(entry),
 		FailurePolicy:     ptr.To(c.failurePolicy(entry)),
 		MatchPolicy:       ptr.To(or(entry.MatchPolicy, admissionv1.Equivalent)),

@@ -8,6 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -184,6 +185,36 @@ func TestConfigComplete(t *testing.T) {
 	}
 	if got := completed.ServerName(); got != "kruise-admission.kruise-system.svc" {
 		t.Errorf("server name %s", got)
+	}
+}
+
+func TestAServiceOutsideTheClusterIsReachedByItsURL(t *testing.T) {
+	inside, outside := table.Config{}, table.Config{Host: "dev.example:8443"}
+	webhook := outside.Render(entries(), true, table.Target{CABundle: []byte("PEM")}).Webhooks[0]
+	want := admissionv1.WebhookClientConfig{URL: ptr.To("https://dev.example:8443/mutate-pod"), CABundle: []byte("PEM")}
+	if diff := cmp.Diff(want, webhook.ClientConfig); diff != "" {
+		t.Errorf("client config (-want +got):\n%s", diff)
+	}
+	if got := outside.ServerName(); got != "dev.example" {
+		t.Errorf("server name %s", got)
+	}
+	service := inside.Render(entries(), true, table.Target{}).Webhooks[0].ClientConfig
+	for name, c := range map[string]struct {
+		config table.Config
+		client admissionv1.WebhookClientConfig
+		want   bool
+	}{
+		"our Service":            {inside, service, true},
+		"our URL":                {outside, webhook.ClientConfig, true},
+		"URL, we have a Service": {inside, webhook.ClientConfig, false},
+		"Service, we have a URL": {outside, service, false},
+		"another namespace":      {table.Config{Namespace: "other"}, service, false},
+		"another Service":        {table.Config{Service: "kruise-webhook-service"}, service, false},
+		"another host":           {table.Config{Host: "dev.example:844"}, webhook.ClientConfig, false},
+	} {
+		if got := c.config.ReachesUs(c.client); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
