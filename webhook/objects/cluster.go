@@ -1,0 +1,99 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// Cluster feeds objects from the API server's watches. It keeps no objects itself.
+type Cluster struct {
+	client rest.Interface
+	feeds  []*feed
+	log    klog.Logger
+}
+
+// NewCluster makes a source of the kinds. config must have no timeout, which would end the watches.
+func NewCluster(config *rest.Config, log klog.Logger, kinds ...Kind) (*Cluster, error) {
+	client, err := rawClient(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{client: client, log: log}
+	for _, kind := range kinds {
+		c.feeds = append(c.feeds, newFeed(kind, log))
+	}
+	return c, nil
+}
+
+// rawClient speaks JSON to any API group and decodes nothing but errors.
+func rawClient(config *rest.Config) (rest.Interface, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for raw objects: %w", err)
+	}
+	return client, nil
+}
+
+// backoff between attempts to list and watch. Its cap is below the library's 30 s: a replica that starts while the API
+// server is away should serve soon after it is back.
+var backoff = wait.Backoff{Duration: 250 * time.Millisecond, Cap: 5 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
+
+// Run feeds the sinks until ctx ends. What cannot be read is tried again without end.
+func (c *Cluster) Run(ctx context.Context) error {
+	var reflectors sync.WaitGroup
+	for _, f := range c.feeds {
+		retry := backoff
+		reflector := cache.NewReflectorWithOptions(f.listWatch(c.client), &Raw{}, f, cache.ReflectorOptions{
+			Name: f.kind.String(), TypeDescription: f.kind.String(), Logger: &c.log, Backoff: &retry,
+		})
+		reflectors.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, c.log)) })
+	}
+	reflectors.Wait()
+	return nil
+}
+
+// Synced is nil once every sink has been told of all objects that existed at the start; else it says what is missing,
+// and what the API server said about it.
+func (c *Cluster) Synced() error {
+	var missing []error
+	for _, f := range c.feeds {
+		if err := f.synced(); err != nil {
+			missing = append(missing, err)
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// LiveNamespace reads namespaces from the API server, past every cache.
+func (c *Cluster) LiveNamespace(ctx context.Context, name string) (labels map[string]string, found bool, err error) {
+	raw, err := c.client.Get().AbsPath("/api/v1/namespaces", name).Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	h, err := readHeader(raw)
+	if err != nil {
+		return nil, false, err
+	}
+	return completed(name, h.metadata.Labels), true, nil
+}

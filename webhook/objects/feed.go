@@ -1,0 +1,103 @@
+package objects
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// feed is a reflector's store that passes what it gets on to a sink. It keeps the resource versions only: to find out
+// what a new list no longer has, and what it has not changed.
+type feed struct {
+	kind Kind
+	log  klog.Logger
+	// versions are the reflector's, which calls the methods of its store one after the other.
+	versions map[cache.ObjectName]string
+
+	mu       sync.Mutex
+	complete bool
+	// failure is the last reason for which there is no list yet.
+	failure error
+}
+
+var _ cache.ReflectorStore = (*feed)(nil)
+
+func newFeed(kind Kind, log klog.Logger) *feed {
+	return &feed{kind: kind, log: log, versions: make(map[cache.ObjectName]string)}
+}
+
+func (f *feed) synced() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.complete:
+		return nil
+	case f.failure != nil:
+		return fmt.Errorf("%s are not read yet: %w", f.kind, f.failure)
+	default:
+		return fmt.Errorf("%s are not read yet", f.kind)
+	}
+}
+
+func (f *feed) failed(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failure = err
+}
+
+// Add implements cache.ReflectorStore.
+func (f *feed) Add(obj any) error { return f.Update(obj) }
+
+// Update implements cache.ReflectorStore.
+func (f *feed) Update(obj any) error {
+	f.upsert(obj.(*Raw))
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (f *feed) Delete(obj any) error {
+	f.remove(obj.(*Raw).objectName())
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: the list is everything that there is.
+func (f *feed) Replace(list []any, _ string) error {
+	listed := make(map[cache.ObjectName]bool, len(list))
+	for _, obj := range list {
+		listed[obj.(*Raw).objectName()] = true
+	}
+	for name := range f.versions {
+		if !listed[name] {
+			f.remove(name)
+		}
+	}
+	for _, obj := range list {
+		if raw := obj.(*Raw); f.versions[raw.objectName()] != raw.ResourceVersion {
+			f.upsert(raw)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.complete = true
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; there is nothing to repeat.
+func (f *feed) Resync() error { return nil }
+
+// upsert passes an object on. One that the sink refuses is logged: the API server has it, so that asking again would
+// not help.
+func (f *feed) upsert(raw *Raw) {
+	name := raw.objectName()
+	f.versions[name] = raw.ResourceVersion
+	if err := f.kind.Sink.Upsert(raw.JSON); err != nil {
+		f.log.Error(err, "Object is not usable", "resource", f.kind.String(), "name", name.String(), "resourceVersion", raw.ResourceVersion)
+	}
+}
+
+func (f *feed) remove(name cache.ObjectName) {
+	delete(f.versions, name)
+	f.kind.Sink.Delete(name.Namespace, name.Name)
+}

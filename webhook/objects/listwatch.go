@@ -1,0 +1,150 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
+)
+
+// listWatch lists and watches a feed's kind in all namespaces.
+func (f *feed) listWatch(client rest.Interface) cache.ListerWatcher {
+	request := func(options metav1.ListOptions) *rest.Request {
+		return client.Get().AbsPath(path(f.kind)).SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			body, err := request(options).Do(ctx).Raw()
+			if err != nil {
+				f.failed(err)
+				return nil, err
+			}
+			return readList(body)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.Watch = true
+			stream, err := request(options).Stream(ctx)
+			if err != nil {
+				f.failed(err)
+				return nil, err
+			}
+			return watch.NewStreamWatcher(newEvents(stream), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+		},
+	}
+}
+
+func path(kind Kind) string {
+	if kind.Group == "" {
+		return "/api/" + kind.Version + "/" + kind.Resource
+	}
+	return "/apis/" + kind.Group + "/" + kind.Version + "/" + kind.Resource
+}
+
+// readList reads a list. Each item gets memory of its own, as one that stays must not hold the whole list.
+func readList(body []byte) (*RawList, error) {
+	list := &RawList{}
+	var items jsontext.Value
+	err := jsonwalk.Walk(body, func(w *jsonwalk.Walker) error {
+		return w.Object(func(name string) (err error) {
+			switch name {
+			case "metadata":
+				err = readListMeta(w, &list.ListMeta)
+			case "items":
+				items, err = w.Value()
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading a list: %w", err)
+	}
+	parts, err := elements(items)
+	if err != nil {
+		return nil, fmt.Errorf("reading a list: %w", err)
+	}
+	list.Items = make([]Raw, len(parts))
+	for i, part := range parts {
+		raw, err := newRaw(bytes.Clone(part))
+		if err != nil {
+			return nil, fmt.Errorf("reading item %d of a list: %w", i, err)
+		}
+		list.Items[i] = *raw
+	}
+	return list, nil
+}
+
+func readListMeta(w *jsonwalk.Walker, meta *metav1.ListMeta) error {
+	return w.Object(func(name string) (err error) {
+		switch name {
+		case "resourceVersion":
+			meta.ResourceVersion, err = w.String()
+		case "continue":
+			meta.Continue, err = w.String()
+		}
+		return err
+	})
+}
+
+// events decodes the frames of a watch.
+type events struct {
+	stream  io.ReadCloser
+	decoder *jsontext.Decoder
+}
+
+var _ watch.Decoder = (*events)(nil)
+
+func newEvents(stream io.ReadCloser) *events {
+	return &events{stream, jsontext.NewDecoder(stream, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+}
+
+// Close implements watch.Decoder.
+func (e *events) Close() { _ = e.stream.Close() }
+
+// Decode implements watch.Decoder.
+func (e *events) Decode() (watch.EventType, runtime.Object, error) {
+	frame, err := e.decoder.ReadValue()
+	if err != nil {
+		return "", nil, err
+	}
+	var kind string
+	var object jsontext.Value
+	err = jsonwalk.Walk(frame, func(w *jsonwalk.Walker) error {
+		return w.Object(func(name string) (err error) {
+			switch name {
+			case "type":
+				kind, err = w.String()
+			case "object":
+				object, err = w.Value()
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("reading a watch event: %w", err)
+	}
+	if watch.EventType(kind) == watch.Error {
+		status := &metav1.Status{}
+		if err := json.Unmarshal(object, status); err != nil {
+			return "", nil, fmt.Errorf("reading the error of a watch: %w", err)
+		}
+		return watch.Error, status, nil
+	}
+	raw, err := newRaw(bytes.Clone(object)) // the decoder reuses the frame's memory
+	if err != nil {
+		return "", nil, fmt.Errorf("reading the object of a watch event: %w", err)
+	}
+	return watch.EventType(kind), raw, nil
+}
