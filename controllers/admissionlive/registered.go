@@ -15,22 +15,25 @@ import (
 
 // registered says which of the expected entries the API server does not have.
 func (c *Checker) registered(ctx context.Context) error {
-	mutating := &admissionv1.MutatingWebhookConfiguration{}
-	if err := c.compare(ctx, table.MutatingName, mutating, c.expected(true), func() (names []string) {
-		for i := range mutating.Webhooks {
-			names = append(names, mutating.Webhooks[i].Name)
+	for _, mutating := range []bool{true, false} {
+		want := c.expected(mutating)
+		if len(want) == 0 {
+			continue // a configuration without entries need not exist
 		}
-		return names
-	}); err != nil {
-		return err
+		name := table.NameOf(mutating)
+		configuration, err := c.configuration(ctx, mutating)
+		if apierrors.IsNotFound(err) {
+			return fmt.Errorf("%s does not exist: no ready replica of kruise-webhook has registered it yet", name)
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		lacking := slices.DeleteFunc(want, func(entry string) bool { return configuration.Entry(entry) != nil })
+		if len(lacking) > 0 {
+			return fmt.Errorf("%s lacks %s: not every ready replica of kruise-webhook serves it yet", name, strings.Join(lacking, ", "))
+		}
 	}
-	validating := &admissionv1.ValidatingWebhookConfiguration{}
-	return c.compare(ctx, table.ValidatingName, validating, c.expected(false), func() (names []string) {
-		for i := range validating.Webhooks {
-			names = append(names, validating.Webhooks[i].Name)
-		}
-		return names
-	})
+	return nil
 }
 
 // expected is the names of the mutating or the validating entries.
@@ -38,22 +41,14 @@ func (c *Checker) expected(mutating bool) []string {
 	return table.Names(slices.DeleteFunc(slices.Clone(c.entries), func(e table.Entry) bool { return e.Mutating != mutating }))
 }
 
-// compare reads a configuration into an object and compares the entries that it has then with those wanted.
-func (c *Checker) compare(ctx context.Context, name string, into client.Object, want []string, entries func() []string) error {
-	if len(want) == 0 {
-		return nil // a configuration without entries need not exist
+func (c *Checker) configuration(ctx context.Context, mutating bool) (*table.Configuration, error) {
+	key := client.ObjectKey{Name: table.NameOf(mutating)}
+	if mutating {
+		object := &admissionv1.MutatingWebhookConfiguration{}
+		err := c.api.Get(ctx, key, object)
+		return table.FromMutating(object), err
 	}
-	err := c.api.Get(ctx, client.ObjectKey{Name: name}, into)
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s does not exist: no ready replica of kruise-webhook has registered it yet", name)
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
-	}
-	present := entries()
-	lacking := slices.DeleteFunc(want, func(entry string) bool { return slices.Contains(present, entry) })
-	if len(lacking) > 0 {
-		return fmt.Errorf("%s lacks %s: not every ready replica of kruise-webhook serves it yet", name, strings.Join(lacking, ", "))
-	}
-	return nil
+	object := &admissionv1.ValidatingWebhookConfiguration{}
+	err := c.api.Get(ctx, key, object)
+	return table.FromValidating(object), err
 }
