@@ -53,8 +53,17 @@ func newCluster(o Options) *Cluster {
 }
 
 // lock serialises what changes a cluster between processes.
-func (c *Cluster) lock(ctx context.Context) (func(), error) {
-	return filelock.Lock(ctx, c.dir+".lock", func() { c.say("waiting for another process that starts or stops this cluster") })
+func (c *Cluster) lock(ctx context.Context) (*filelock.Lock, error) {
+	return filelock.Acquire(ctx, c.dir+".lock", func() { c.say("waiting for another process that starts or stops this cluster") })
+}
+
+// releaseLock frees the lock, whose file goes with the cluster.
+func (c *Cluster) releaseLock(l *filelock.Lock) {
+	if _, err := os.Stat(c.dir); errors.Is(err, os.ErrNotExist) {
+		l.Remove()
+		return
+	}
+	l.Release()
 }
 
 func (c *Cluster) say(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }

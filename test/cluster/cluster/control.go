@@ -71,7 +71,8 @@ func (c *Cluster) StartProcess(ctx context.Context, name string) error {
 	if len(running) > 0 {
 		return fmt.Errorf("starting %s: it runs already (process %d)", name, running[0].PID)
 	}
-	return c.startAndAwait(ctx, name)
+	_, err = c.startAndAwait(ctx, name)
+	return err
 }
 
 // RestartProcess stops and starts a program.

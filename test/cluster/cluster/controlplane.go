@@ -24,7 +24,7 @@ const (
 
 // controlPlane lists the programs of the control plane in the order of their start.
 func (s state) controlPlane() []string {
-	if s.Level == LevelReal || s.Controllers {
+	if s.hasControllers() {
 		return []string{Etcd, APIServer, ControllerManager, Scheduler}
 	}
 	return []string{Etcd, APIServer}

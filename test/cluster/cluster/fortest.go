@@ -42,7 +42,7 @@ func ForTest(t testing.TB, opts Options) *Cluster {
 	c.say("KUBECONFIG=%s", c.Kubeconfig())
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the cluster's logs are kept in %s", c.rescueLogs())
+			t.Logf("logs of cluster %s: %s", c.Name(), c.rescueLogs())
 		}
 		if err := c.Stop(); err != nil {
 			t.Errorf("stopping the cluster: %v", err)

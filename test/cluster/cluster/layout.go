@@ -21,6 +21,9 @@ func (l layout) helper() string               { return filepath.Join(l.dir, "bin
 func (l layout) helm() string                 { return filepath.Join(l.dir, "helm") }
 func (l layout) node(node string) string      { return filepath.Join(l.dir, "nodes", node) }
 
+// podLogs is where kubelet keeps the output of containers: with the other logs, so that they are rescued together.
+func (l layout) podLogs(node string) string { return filepath.Join(l.logs(), node, "pods") }
+
 // sockets is the folder with one folder a node, so that a DaemonSet can mount its own node's with subPathExpr.
 func (l layout) sockets() string { return filepath.Join(l.dir, "sock") }
 

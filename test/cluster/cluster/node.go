@@ -6,8 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
@@ -175,7 +173,7 @@ func (c *Cluster) kubeletConfig(number, minor int) string {
 		"imageGCHighThresholdPercent": 100,
 		"serializeImagePulls":         false,
 		"registryPullQPS":             0,
-		"podLogsDir":                  filepath.Join(c.node(node), "podlogs"),
+		"podLogsDir":                  c.podLogs(node),
 		"volumePluginDir":             filepath.Join(c.node(node), "volume-plugins"),
 		"clusterDomain":               "cluster.local",
 		"clusterDNS":                  []string{s.dns().String()},
@@ -199,8 +197,11 @@ func (s state) programCgroup(node string) string { return s.nodeCgroup(node) + "
 
 // nodeSpec says how to start a program of a node.
 func (c *Cluster) nodeSpec(node, program string) (process.Spec, error) {
-	number, err := strconv.Atoi(strings.TrimPrefix(node, "node"))
-	if err != nil || !c.state.hasNode(number) {
+	number, err := nodeNumber(node)
+	c.mu.Lock()
+	known := err == nil && c.state.hasNode(number)
+	c.mu.Unlock()
+	if !known {
 		return process.Spec{}, fmt.Errorf("node %q: the cluster has no such node", node)
 	}
 	tree, err := cgroup.Detect()

@@ -22,20 +22,15 @@ import (
 
 // AddNodes adds n nodes and returns when they are Ready.
 func (c *Cluster) AddNodes(ctx context.Context, n int) error {
-	unlock, err := c.lock(ctx)
+	lock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	return c.addNodes(ctx, n)
 }
 
-// growTo adds nodes until there are at least n.
-func (c *Cluster) growTo(ctx context.Context, n int) error {
-	return c.addNodes(ctx, n-len(c.state.Nodes))
-}
-
-// addNodes adds n nodes, all at the same time. A node is in the state before anything of it exists.
+// addNodes adds n nodes, all at the same time; if one fails, none is left.
 func (c *Cluster) addNodes(ctx context.Context, n int) error {
 	if n <= 0 {
 		return nil
@@ -43,33 +38,74 @@ func (c *Cluster) addNodes(ctx context.Context, n int) error {
 	if c.state.Level != LevelReal {
 		return fmt.Errorf("adding nodes: level %s has none", c.state.Level)
 	}
-	if len(c.state.Nodes)+n > maxNodes {
-		return fmt.Errorf("adding nodes: a cluster has at most %d", maxNodes)
-	}
 	begin := time.Now()
-	var added []int
-	c.mu.Lock()
-	for range n {
-		number := c.state.nextNode()
-		c.state.Nodes = append(c.state.Nodes, number)
-		slices.Sort(c.state.Nodes)
-		added = append(added, number)
-	}
-	err := c.state.save(c.stateFile())
-	c.mu.Unlock()
+	added, err := c.reserveNodes(n)
 	if err != nil {
 		return err
 	}
 	c.say("starting %d node(s)", n)
-	g, ctx := errgroup.WithContext(ctx)
+	g, gctx := errgroup.WithContext(ctx)
 	for _, number := range added {
-		g.Go(func() error { return c.startNode(ctx, number) })
+		g.Go(func() error { return c.startNode(gctx, number) })
 	}
 	if err := g.Wait(); err != nil {
-		return err
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return errors.Join(fmt.Errorf("adding nodes: %w", err), c.dropNodes(ctx, added))
 	}
 	c.say("%d node(s) ready (%s)", n, time.Since(begin).Round(100*time.Millisecond))
 	return nil
+}
+
+// reserveNodes chooses numbers for new nodes and writes them to the state, before anything of the nodes exists.
+func (c *Cluster) reserveNodes(n int) ([]int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.state.Nodes)+n > maxNodes {
+		return nil, fmt.Errorf("adding nodes: a cluster has at most %d", maxNodes)
+	}
+	var added []int
+	for range n {
+		number := c.state.nextNode()
+		c.state.Nodes = append(c.state.Nodes, number)
+		added = append(added, number)
+	}
+	slices.Sort(c.state.Nodes)
+	return added, c.state.save(c.stateFile())
+}
+
+// dropNodes undoes nodes, forgets them and deletes their Node objects, also when ctx has ended.
+func (c *Cluster) dropNodes(ctx context.Context, numbers []int) error {
+	for _, n := range numbers {
+		if err := c.undoNode(n); err != nil {
+			return err
+		}
+	}
+	if err := c.forgetNodes(numbers); err != nil {
+		return err
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	const limit = 10 * time.Second // deleting an object takes milliseconds
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	for _, n := range numbers {
+		err := client.CoreV1().Nodes().Delete(ctx, nodeName(n), metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting %s: %w", nodeName(n), err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) forgetNodes(numbers []int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.Nodes = slices.DeleteFunc(c.state.Nodes, func(n int) bool { return slices.Contains(numbers, n) })
+	return c.state.save(c.stateFile())
 }
 
 func (c *Cluster) startNode(ctx context.Context, number int) error {
@@ -80,14 +116,10 @@ func (c *Cluster) startNode(ctx context.Context, number int) error {
 	if err := c.network().AddAddress(c.state.Slot.node(number).String() + "/32"); err != nil {
 		return err
 	}
-	if err := c.startAndAwait(ctx, NodeProcess(node, Containerd)); err != nil {
+	if _, err := c.startAndAwait(ctx, NodeProcess(node, Containerd)); err != nil {
 		return err
 	}
-	spec, err := c.nodeSpec(node, Kubelet)
-	if err != nil {
-		return err
-	}
-	ended, err := process.Start(c.dir, spec)
+	ended, err := c.startAndAwait(ctx, NodeProcess(node, Kubelet))
 	if err != nil {
 		return err
 	}
@@ -95,33 +127,18 @@ func (c *Cluster) startNode(ctx context.Context, number int) error {
 }
 
 // RemoveNode takes a node away as a machine that is switched off and removed: its Pods are killed, then its Node
-// object is deleted.
+// object is deleted. AddNodes gives its name to a new node.
 func (c *Cluster) RemoveNode(ctx context.Context, node string) error {
-	unlock, err := c.lock(ctx)
+	lock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	c.mu.Lock()
-	index := slices.IndexFunc(c.state.Nodes, func(n int) bool { return nodeName(n) == node })
-	c.mu.Unlock()
+	defer lock.Release()
+	index := slices.Index(c.Nodes(), node)
 	if index < 0 {
 		return fmt.Errorf("removing node %q: the cluster has no such node", node)
 	}
-	if err := c.undoNode(c.state.Nodes[index]); err != nil {
-		return err
-	}
-	client, err := c.Client()
-	if err != nil {
-		return err
-	}
-	if err := client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting node %s: %w", node, err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state.Nodes = slices.Delete(c.state.Nodes, index, index+1)
-	return c.state.save(c.stateFile())
+	return c.dropNodes(ctx, []int{c.state.Nodes[index]})
 }
 
 // undoNode ends everything that runs on a node and removes all that it left on the machine.
@@ -153,7 +170,7 @@ func (c *Cluster) undoNode(number int) error {
 	if err := mounts.Undo(home); err != nil {
 		return err
 	}
-	removeOutside(home, c.state.cniName(number))
+	removeOutside(c.podLogs(node), c.state.cniName(number))
 	return errors.Join(os.RemoveAll(home), os.RemoveAll(filepath.Join(c.sockets(), node)))
 }
 
@@ -163,18 +180,18 @@ func removeShimSockets(home string) {
 	files, _ := filepath.Glob(filepath.Join(home, "run", "io.containerd.runtime.v2.task", "*", "*", "address"))
 	for _, f := range files {
 		address, err := os.ReadFile(f)
-		if err == nil && len(address) > len(prefix) && string(address[:len(prefix)]) == prefix {
-			_ = os.Remove(string(address[len(prefix):])) // a shim that ended in order removed it itself
+		if socket, ok := strings.CutPrefix(string(address), prefix); ok && err == nil {
+			_ = os.Remove(socket) // a shim that ended in order removed it itself
 		}
 	}
 }
 
-// removeOutside removes the few files that kubelet and CNI write to fixed places: the links of container logs
-// into the node's folder, and CNI's cache of the node's network.
-func removeOutside(home, cniName string) {
+// removeOutside removes the few files that kubelet and CNI write to fixed places: the links to the node's Pod logs,
+// and CNI's cache of the node's network.
+func removeOutside(podLogs, cniName string) {
 	links, _ := filepath.Glob("/var/log/containers/*.log")
 	for _, l := range links {
-		if target, err := os.Readlink(l); err == nil && len(target) > len(home) && target[:len(home)+1] == home+"/" {
+		if target, err := os.Readlink(l); err == nil && strings.HasPrefix(target, podLogs+"/") {
 			_ = os.Remove(l)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/test/cluster/internal/process"
 )
 
 // ErrNotRoot is returned when nodes are wanted by a user who cannot have them.
@@ -35,7 +37,7 @@ const Busybox = "/bin/busybox"
 func onPath(programs ...string) func() bool {
 	return func() bool {
 		for _, p := range programs {
-			if _, err := exec.LookPath(p); err != nil {
+			if _, err := process.LookPath(p); err != nil {
 				return false
 			}
 		}

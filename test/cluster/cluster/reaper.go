@@ -21,11 +21,11 @@ func helperProgram(ctx context.Context, given, cache string) (string, error) {
 		return given, nil
 	}
 	path := filepath.Join(cache, "helper", "cluster")
-	unlock, err := filelock.Lock(ctx, path+".lock", nil)
+	lock, err := filelock.Acquire(ctx, path+".lock", nil)
 	if err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer lock.Release()
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, helperPackage).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building the cluster's helper (run this from within the module): %w\n%s", err, out)

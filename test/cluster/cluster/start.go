@@ -28,21 +28,21 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := newCluster(opts)
-	unlock, err := c.lock(ctx)
+	lock, err := c.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
 	running, err := c.adopt(ctx, opts)
+	if err == nil && running {
+		err = c.addNodes(ctx, opts.Nodes-len(c.state.Nodes))
+	} else if err == nil {
+		err = c.create(ctx, opts)
+	}
 	if err != nil {
+		c.releaseLock(lock)
 		return nil, err
 	}
-	if running {
-		return c, c.growTo(ctx, opts.Nodes)
-	}
-	if err := c.create(ctx, opts); err != nil {
-		return nil, err
-	}
+	lock.Release()
 	return c, nil
 }
 
@@ -63,9 +63,9 @@ func (c *Cluster) adopt(ctx context.Context, opts Options) (running bool, err er
 		c.say("cleaning up an earlier cluster of this name: %v", sick)
 		return false, c.teardown()
 	}
-	if c.state.Level != opts.Level || c.state.KubernetesVersion != opts.KubernetesVersion {
-		return false, fmt.Errorf("cluster %s runs already, with level %s and Kubernetes %s: stop it first, or use another name",
-			c.state.Name, c.state.Level, c.state.KubernetesVersion)
+	if !c.state.fits(opts) {
+		return false, fmt.Errorf("cluster %s runs already with other options (level %s, Kubernetes %s, controllers %t, extra arguments %v): stop it first, or use another name",
+			c.state.Name, c.state.Level, c.state.KubernetesVersion, c.state.hasControllers(), c.state.ExtraArgs)
 	}
 	return true, nil
 }
@@ -116,11 +116,11 @@ func (c *Cluster) create(ctx context.Context, opts Options) error {
 
 // claimSlot chooses the cluster's ports and addresses and writes its state, so that no other start takes them.
 func (c *Cluster) claimSlot(ctx context.Context) error {
-	unlock, err := filelock.Lock(ctx, filepath.Join(c.root, ".slots.lock"), nil)
+	lock, err := filelock.Acquire(ctx, filepath.Join(c.root, ".slots.lock"), nil)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	taken, err := takenSlots(c.root)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c *Cluster) bringUp(ctx context.Context, nodes int) error {
 	if err := c.addNodes(ctx, nodes); err != nil {
 		return err
 	}
-	if len(c.state.controlPlane()) > 2 {
+	if c.state.hasControllers() {
 		if err := c.waitDefaultServiceAccount(ctx); err != nil {
 			return err
 		}
@@ -168,17 +168,24 @@ func (c *Cluster) bringUp(ctx context.Context, nodes int) error {
 }
 
 func (c *Cluster) startControlPlane(ctx context.Context) error {
-	for _, name := range c.state.controlPlane() {
-		if err := c.startAndAwait(ctx, name); err != nil {
+	for _, name := range []string{Etcd, APIServer} {
+		if _, err := c.startAndAwait(ctx, name); err != nil {
 			return err
 		}
 	}
-	return nil
+	g, ctx := errgroup.WithContext(ctx)
+	for _, name := range c.state.controlPlane()[2:] {
+		g.Go(func() error {
+			_, err := c.startAndAwait(ctx, name)
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // startRegistry starts the image registry and puts the sandbox image into it.
 func (c *Cluster) startRegistry(ctx context.Context) error {
-	if err := c.startAndAwait(ctx, ImageRegistry); err != nil {
+	if _, err := c.startAndAwait(ctx, ImageRegistry); err != nil {
 		return err
 	}
 	return c.pushPause(ctx)

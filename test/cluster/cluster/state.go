@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // phase is how far a cluster has come.
@@ -34,7 +37,26 @@ type state struct {
 	Helm     string
 }
 
+// hasControllers says whether controller manager and scheduler run.
+func (s state) hasControllers() bool { return s.Level == LevelReal || s.Controllers }
+
+// fits says whether a running cluster is what the options ask for, but for the number of nodes, which can grow.
+func (s state) fits(o Options) bool {
+	wanted := o.Level == LevelReal || o.Controllers
+	return s.Level == o.Level && s.KubernetesVersion == o.KubernetesVersion && s.hasControllers() == wanted &&
+		maps.EqualFunc(s.ExtraArgs, o.ExtraArgs, slices.Equal[[]string])
+}
+
 func nodeName(number int) string { return "node" + strconv.Itoa(number) }
+
+// nodeNumber is the number in a node's name.
+func nodeNumber(node string) (int, error) {
+	number, err := strconv.Atoi(strings.TrimPrefix(node, "node"))
+	if err != nil || nodeName(number) != node {
+		return 0, fmt.Errorf("node %q: nodes are called node1, node2, ...", node)
+	}
+	return number, nil
+}
 
 // nextNode is the smallest number that no node has.
 func (s state) nextNode() int {
@@ -45,14 +67,7 @@ func (s state) nextNode() int {
 	}
 }
 
-func (s state) hasNode(number int) bool {
-	for _, n := range s.Nodes {
-		if n == number {
-			return true
-		}
-	}
-	return false
-}
+func (s state) hasNode(number int) bool { return slices.Contains(s.Nodes, number) }
 
 // loadState reads a state file; the error is os.ErrNotExist when there is no such cluster.
 func loadState(path string) (state, error) {

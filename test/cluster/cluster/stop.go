@@ -16,11 +16,11 @@ import (
 // Stop ends every process of the cluster and undoes everything it did to the machine: containers, mounts, network
 // namespaces, bridge, iptables rules, cgroups and its folder. Stopping a stopped cluster does nothing.
 func (c *Cluster) Stop() error {
-	unlock, err := c.lock(context.Background())
+	lock, err := c.lock(context.Background())
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer c.releaseLock(lock)
 	err = c.teardown()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,9 @@ func (c *Cluster) teardown() error {
 	if err != nil {
 		return err
 	}
+	c.mu.Lock()
 	c.state = s
+	c.mu.Unlock()
 	if s.Level == LevelReal {
 		if err := c.undoNodes(); err != nil {
 			return err
@@ -85,14 +87,11 @@ func (c *Cluster) undoNodes() error {
 	return c.network().Down()
 }
 
-// rescueLogs moves the logs out of the folder that is about to be removed and returns where they are.
+// rescueLogs moves the logs out of the folder that is about to be removed and says where they are.
 func (c *Cluster) rescueLogs() string {
 	kept := c.dir + ".logs"
-	if err := os.RemoveAll(kept); err != nil {
-		return err.Error()
-	}
-	if err := os.Rename(c.logs(), kept); err != nil {
-		return err.Error()
+	if err := errors.Join(os.RemoveAll(kept), os.Rename(c.logs(), kept)); err != nil {
+		return "not kept: " + err.Error()
 	}
 	return kept
 }

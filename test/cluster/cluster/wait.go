@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,33 +24,44 @@ const (
 	waitPoll   = 100 * time.Millisecond
 )
 
-// startAndAwait starts a program and waits until it serves.
-func (c *Cluster) startAndAwait(ctx context.Context, name string) error {
+// startAndAwait starts a program and waits until it serves. The channel is closed when it ends.
+func (c *Cluster) startAndAwait(ctx context.Context, name string) (<-chan struct{}, error) {
 	spec, err := c.spec(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ended, err := process.Start(c.dir, spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.await(ctx, name, ended, c.serving(name))
+	return ended, c.await(ctx, name, ended, func(ctx context.Context) error { return c.serving(ctx, name) })
 }
 
-// serving is the check that a program serves; nil where nothing depends on it.
-func (c *Cluster) serving(name string) func(context.Context) error {
-	switch {
-	case name == APIServer:
-		return c.apiReady
-	case name == Etcd:
-		return func(ctx context.Context) error { return httpOK(ctx, c.etcdURL()+"/health") }
-	case name == ImageRegistry:
-		return func(ctx context.Context) error { return httpOK(ctx, "http://"+c.Registry()+"/v2/") }
-	case strings.HasSuffix(name, "/"+Containerd):
-		socket := c.containerdSocket(strings.TrimSuffix(name, "/"+Containerd))
-		return func(context.Context) error { return dialUnix(socket) }
+// serving is nil when a program serves.
+func (c *Cluster) serving(ctx context.Context, name string) error {
+	const local = "127.0.0.1:%d"
+	s := c.state.Slot
+	switch name {
+	case Etcd:
+		return httpOK(ctx, c.etcdURL()+"/health")
+	case APIServer:
+		return c.apiReady(ctx)
+	case ControllerManager:
+		return httpOK(ctx, fmt.Sprintf("https://"+local+"/healthz", s.controllerPort()))
+	case Scheduler:
+		return httpOK(ctx, fmt.Sprintf("https://"+local+"/healthz", s.schedulerPort()))
+	case ImageRegistry:
+		return httpOK(ctx, "http://"+c.Registry()+"/v2/")
 	}
-	return nil
+	node, program, _ := strings.Cut(name, "/")
+	if program == Containerd {
+		return dialUnix(c.containerdSocket(node))
+	}
+	number, err := nodeNumber(node)
+	if err != nil {
+		return err
+	}
+	return httpOK(ctx, fmt.Sprintf("http://"+local+"/healthz", s.healthzPort(number)))
 }
 
 func dialUnix(socket string) error {
@@ -62,9 +74,6 @@ func dialUnix(socket string) error {
 
 // await polls check until it succeeds. It gives up when the program ends, with what its log says last.
 func (c *Cluster) await(ctx context.Context, name string, ended <-chan struct{}, check func(context.Context) error) error {
-	if check == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("%s did not serve within %s", name, startLimit))
 	defer cancel()
 	for {
@@ -93,12 +102,16 @@ func lastLines(path string) string {
 	return strings.Join(lines[max(0, len(lines)-keep):], "\n")
 }
 
+// localClient talks to this machine's own ports only, where controller manager and scheduler show certificates
+// that they signed themselves.
+var localClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+
 func httpOK(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := localClient.Do(req)
 	if err != nil {
 		return err
 	}

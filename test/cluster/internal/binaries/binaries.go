@@ -50,13 +50,13 @@ func Ensure(ctx context.Context, cacheDir, kubernetes string, log io.Writer) (Se
 	if kube.done(cacheDir) && helm.done(cacheDir) {
 		return set, nil
 	}
-	unlock, err := filelock.Lock(ctx, filepath.Join(cacheDir, "build.lock"), func() {
+	lock, err := filelock.Acquire(ctx, filepath.Join(cacheDir, "build.lock"), func() {
 		fmt.Fprintln(log, "waiting for another process that builds Kubernetes")
 	})
 	if err != nil {
 		return Set{}, err
 	}
-	defer unlock()
+	defer lock.Release()
 	for _, r := range []recipe{kube, helm} {
 		if r.done(cacheDir) {
 			continue

@@ -13,36 +13,64 @@ import (
 // poll is how often a busy lock is tried again; the work under it lasts seconds or minutes.
 const poll = 100 * time.Millisecond
 
-// Lock takes the exclusive lock on path, creating the file and its folder, and waits while another process (or
-// another call in this one) has it. onWait, which may be nil, is called once when it has to wait. The kernel
-// frees the lock when the holder dies, so a crash leaves nothing behind; the file itself stays, because
-// removing it would let two processes hold locks on two files of the same name.
-func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
+// Lock is a held lock. The kernel frees it when the holder dies, so a crash leaves at most the file behind.
+type Lock struct{ file *os.File }
+
+// Acquire takes the exclusive lock on path, creating the file and its folder, and waits while another process (or
+// another call in this one) has it. onWait, which may be nil, is called once when it has to wait.
+func Acquire(ctx context.Context, path string, onWait func()) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of the lock: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("opening the lock: %w", err)
-	}
-	for waited := false; ; {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
-			f.Close()
-			return nil, fmt.Errorf("locking %s: %w", path, err)
+	for waited := false; ; waited = true {
+		lock, err := try(path)
+		if lock != nil || err != nil {
+			return lock, err
 		}
 		if !waited && onWait != nil {
 			onWait()
 		}
-		waited = true
 		select {
 		case <-ctx.Done():
-			f.Close()
 			return nil, fmt.Errorf("waiting for the lock %s: %w", path, context.Cause(ctx))
 		case <-time.After(poll):
 		}
 	}
+}
+
+// try returns nil without an error when somebody else has the lock.
+func try(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && isAt(f, path) {
+		return &Lock{file: f}, nil
+	}
+	f.Close()
+	if err == nil || err == syscall.EWOULDBLOCK || err == syscall.EINTR {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("locking %s: %w", path, err)
+}
+
+// isAt says whether path still names the open file: its last holder may have removed it between our opening and
+// locking it, and then somebody else may already hold a new file of that name.
+func isAt(f *os.File, path string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(open, named)
+}
+
+// Release frees the lock.
+func (l *Lock) Release() { l.file.Close() }
+
+// Remove frees the lock and removes its file.
+func (l *Lock) Remove() {
+	_ = os.Remove(l.file.Name()) // a file that stays behind locks nobody out
+	l.file.Close()
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/test/cluster/internal/process"
 )
 
 // Plan is the network of one cluster. The same plan makes and undoes it.
@@ -108,7 +110,11 @@ func linkExists(name string) bool {
 }
 
 func run(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
+	path, err := process.LookPath(name)
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("running %s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}

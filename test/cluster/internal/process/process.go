@@ -55,7 +55,7 @@ func Start(owner string, s Spec) (<-chan struct{}, error) {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
 	defer log.Close()
-	path, err := exec.LookPath(s.Args[0])
+	path, err := LookPath(s.Args[0])
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Name, err)
 	}
@@ -70,7 +70,7 @@ func Start(owner string, s Spec) (<-chan struct{}, error) {
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), ownerMark + "=" + owner, nameMark + "=" + s.Name,
+		"PATH=" + searchPath(), "HOME=" + os.Getenv("HOME"), ownerMark + "=" + owner, nameMark + "=" + s.Name,
 	}, s.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
