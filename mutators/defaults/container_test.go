@@ -1,6 +1,7 @@
 package defaults
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -91,6 +92,8 @@ func TestPullPolicy(t *testing.T) {
 		"registry.test/" + "n\u00e4me" + ":v1": "IfNotPresent",
 		"[2001:db8::1]:5000/team/nginx":        "Always",
 		"[2001:db8::1]:5000/team/nginx:v1":     "IfNotPresent",
+		strings.Repeat("a", 200):               "Always",
+		strings.Repeat("a", 2000):              "IfNotPresent",
 	} {
 		top, err := parse(jsontext.Value(`{"image":` + string(quote(image)) + `}`))
 		if err != nil {
@@ -118,6 +121,8 @@ func TestRoundUp(t *testing.T) {
 		{"binary", `{"r":{"a":"0.0001Ki"}}`, []string{`replace /r/a "103m"`}},
 		{"number", `{"r":{"a":0.0000001}}`, []string{`replace /r/a "1m"`}},
 		{"exponent, which stays one", `{"r":{"a":"1e-7"}}`, []string{`replace /r/a "1e-3"`}},
+		{"the largest exponents", `{"r":{"a":"1e-100","b":"1e100","c":"1E","d":"1Ei","e":"1E3"}}`, []string{`replace /r/a "1e-3"`}},
+		{"too far to parse", `{"r":{"a":"1e-99999999","b":1e-99999999}}`, nil},
 		{"no quantities", `{"r":{"a":"lots","b":null,"c":{},"d":[1],"e":true,"f":""}}`, nil},
 	})
 }

@@ -15,11 +15,13 @@ import (
 // decodeSidecarSetSpec reads a spec whole, not only what its hash needs: container items and volumes pass the CRD's
 // schema whatever they hold, and one stored object that the types cannot hold would stop every cache of SidecarSets.
 func decodeSidecarSetSpec(raw jsontext.Value) (spec v1beta1.SidecarSetSpec, err error) {
-	if err := json.Unmarshal(raw, &spec); err != nil {
+	if err := json.Unmarshal(raw, &spec, decoding); err != nil {
 		return spec, located("spec", err)
 	}
 	return spec, nil
 }
+
+var decoding = json.WithUnmarshalers(json.UnmarshalFunc(decodeQuantity))
 
 // located says in which field, below root, a decoder failed.
 func located(root string, err error) error {

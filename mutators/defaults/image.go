@@ -4,11 +4,19 @@ import (
 	"github.com/distribution/reference"
 )
 
+// maxReference is more than any image reference has, with its name of at most 255 bytes, its tag of at most 128 and the
+// digest; the parser is regular expressions, which take seconds for an image of megabytes.
+const maxReference = 1024
+
 // pullPolicy is the default of a pull policy: Always for the tag latest, or for neither tag nor digest, which means
 // latest; IfNotPresent for everything else, including what is no image reference at all. The image is in member from.
 func pullPolicy(name, from string) rule {
 	return derived(name, func(object *node) string {
-		named, err := reference.ParseNormalizedNamed(object.text(from))
+		image := object.text(from)
+		if len(image) > maxReference {
+			return "IfNotPresent"
+		}
+		named, err := reference.ParseNormalizedNamed(image)
 		if err != nil {
 			return "IfNotPresent"
 		}

@@ -126,12 +126,18 @@ func (n *node) string() string {
 // put gives an object a member, in the place of the one that has its name. op is the JSON Patch operation that says so:
 // "add" for what was absent or empty, "replace" for what loses a value.
 func (n *node) put(op, name string, value jsontext.Value) *node {
-	child := &node{raw: value, parent: n, op: op}
-	if i := n.index(name); i >= 0 {
-		n.members[i].value = child
-	} else {
-		n.members = append(n.members, member{name: name, quoted: quote(name), value: child})
+	i := n.index(name)
+	if i < 0 {
+		i = len(n.members)
+		n.members = append(n.members, member{name: name, quoted: quote(name)})
 	}
+	return n.putAt(op, i, value)
+}
+
+// putAt is put for the member at an index.
+func (n *node) putAt(op string, i int, value jsontext.Value) *node {
+	child := &node{raw: value, parent: n, op: op}
+	n.members[i].value = child
 	for above := n; above != nil && !above.changed; above = above.parent {
 		above.changed = true
 	}
