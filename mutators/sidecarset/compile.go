@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/mutators/defaults"
@@ -131,8 +132,8 @@ func (c *Compiled) compile(doc *document) error {
 	if doc.Kind != "" && doc.Kind != "SidecarSet" {
 		return fmt.Errorf("kind is %q", doc.Kind)
 	}
-	if c.name == "" {
-		return errors.New("metadata.name is missing")
+	if errs := validation.IsDNS1123Subdomain(c.name); len(errs) > 0 { // what does not come from an API server may have any
+		return fmt.Errorf("metadata.name: %s", errs[0])
 	}
 	if doc.APIVersion == "apps.kruise.io/v1beta1" {
 		doc.Spec.Namespace = "" // no field of this version; the API server would have dropped it

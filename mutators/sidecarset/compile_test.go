@@ -145,7 +145,8 @@ func TestCompileSaysWhatIsWrong(t *testing.T) {
 	const head = "metadata: {name: broken}\nspec:\n  selector: {matchLabels: {a: b}}\n"
 	for name, test := range map[string]struct{ set, want string }{
 		"no object":   {"[]", "reading SidecarSet"},
-		"no name":     {"spec: {selector: {matchLabels: {a: b}}}", "metadata.name is missing"},
+		"no name":     {"spec: {selector: {matchLabels: {a: b}}}", "metadata.name: "},
+		"name":        {"metadata: {name: 'a,b'}", "metadata.name: "},
 		"wrong kind":  {"kind: CloneSet\n" + head, `kind is "CloneSet"`},
 		"selector":    {"metadata: {name: broken}\nspec: {selector: {matchExpressions: [{key: a, operator: Near}]}}", "spec.selector"},
 		"namespaces":  {head + "  namespaceSelector: {matchExpressions: [{key: a, operator: In}]}", "spec.namespaceSelector"},

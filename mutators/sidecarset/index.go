@@ -57,6 +57,11 @@ func (x *Index) Upsert(raw []byte) error {
 		}
 		return err
 	}
+	x.put(set)
+	return nil
+}
+
+func (x *Index) put(set *Compiled) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.failures, set.name)
@@ -69,7 +74,6 @@ func (x *Index) Upsert(raw []byte) error {
 	for _, p := range f.places {
 		x.places[p] = append(x.places[p], set)
 	}
-	return nil
 }
 
 // Delete takes a SidecarSet out of force. Deleting an unknown one does nothing.

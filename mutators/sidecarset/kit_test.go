@@ -42,7 +42,7 @@ func (unreachable) Labels(context.Context, string) (map[string]string, bool, err
 }
 
 // newIndex compiles SidecarSets, given as YAML or JSON.
-func newIndex(t testing.TB, sets ...string) *Index {
+func newIndex(t golden.T, sets ...string) *Index {
 	t.Helper()
 	index := NewIndex()
 	for _, set := range sets {
@@ -53,7 +53,7 @@ func newIndex(t testing.TB, sets ...string) *Index {
 	return index
 }
 
-func toJSON(t testing.TB, text string) jsontext.Value {
+func toJSON(t golden.T, text string) jsontext.Value {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -70,12 +70,12 @@ type bed struct {
 	options    Options
 }
 
-func newBed(t testing.TB, sets ...string) *bed {
+func newBed(t golden.T, sets ...string) *bed {
 	return &bed{index: newIndex(t, sets...), namespaces: namespaceLabels{}, clock: testClock}
 }
 
 // admit runs the Pod, given as YAML or JSON, through a chain of the one mutator.
-func (b *bed) admit(t testing.TB, pod string) admission.Response {
+func (b *bed) admit(t golden.T, pod string) admission.Response {
 	t.Helper()
 	return b.admitRaw(toJSON(t, pod))
 }
@@ -87,7 +87,7 @@ func (b *bed) admitRaw(pod jsontext.Value) admission.Response {
 }
 
 // inject is the Pod after an admission that must succeed, and its patch.
-func (b *bed) inject(t testing.TB, pod any) (any, []golden.Op) {
+func (b *bed) inject(t golden.T, pod any) (any, []golden.Op) {
 	t.Helper()
 	raw := encode(t, pod)
 	response := b.admitRaw(raw)
@@ -111,7 +111,7 @@ func newHandler(options Options) golden.Server {
 }
 
 // bedOf is a bed that knows the SidecarSets and namespaces among the objects.
-func bedOf(t testing.TB, objects [][]byte) *bed {
+func bedOf(t golden.T, objects [][]byte) *bed {
 	t.Helper()
 	namespaces := namespaceLabels{}
 	b := &bed{index: NewIndex(), namespaces: namespaces, clock: testClock}
@@ -148,7 +148,7 @@ func serve(t *testing.T, handler admission.Handler) http.Handler {
 	return s.Handler()
 }
 
-func encode(t testing.TB, value any) jsontext.Value {
+func encode(t golden.T, value any) jsontext.Value {
 	t.Helper()
 	if text, ok := value.(string); ok {
 		return toJSON(t, text)
