@@ -1,0 +1,74 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/component-base/featuregate"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/mutators"
+	"github.com/fairlead-io/fairlead/mutators/defaults"
+	"github.com/fairlead-io/fairlead/mutators/launchpriority"
+	"github.com/fairlead-io/fairlead/mutators/readinessgate"
+	"github.com/fairlead-io/fairlead/mutators/sidecarset"
+	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/objects"
+)
+
+// gates says which feature gates are on.
+type gates interface {
+	Enabled(featuregate.Feature) bool
+}
+
+// policies are the objects that admission depends on, as its handlers look them up.
+type policies struct {
+	sidecarSets *sidecarset.Index
+	namespaces  *objects.Namespaces
+}
+
+func newPolicies(namespaces *objects.Namespaces) policies {
+	return policies{sidecarSets: sidecarset.NewIndex(), namespaces: namespaces}
+}
+
+// kinds are the kinds to be read, from wherever objects come.
+func (p policies) kinds() []objects.Kind {
+	return []objects.Kind{
+		{
+			GroupKind: schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: "SidecarSet"},
+			Resource:  "sidecarsets", Version: v1beta1.GroupVersion.Version, ClusterScoped: true,
+			Sink: sidecarSets{p.sidecarSets},
+		},
+		{
+			GroupKind: corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(),
+			Resource:  "namespaces", Version: corev1.SchemeGroupVersion.Version, ClusterScoped: true,
+			Sink: p.namespaces,
+		},
+	}
+}
+
+// sidecarSets is the index as a sink.
+type sidecarSets struct{ index *sidecarset.Index }
+
+func (s sidecarSets) Upsert(raw jsontext.Value) error { return s.index.Upsert(raw) }
+func (s sidecarSets) Delete(_, name string)           { s.index.Delete(name) }
+
+// deps are the handlers of the table, over these policies.
+func (p policies) deps(on gates, observer sidecarset.Observer) webhook.Deps {
+	return webhook.Deps{
+		Gates:              on,
+		SidecarSetDefaults: defaults.NewSidecarSetHandler(),
+		// The order is that of pod-admission.md §2: sidecars get launch priorities too.
+		Pods: mutators.PodChain{
+			readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),
+			sidecarset.NewMutator(p.sidecarSets, p.namespaces, time.Now, sidecarset.Options{
+				SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Observer: observer,
+			}),
+			launchpriority.New(rand.String),
+		},
+	}
+}

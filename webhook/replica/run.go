@@ -1,0 +1,136 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook/server"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// service is a replica that is put together but does not listen yet.
+type service struct {
+	options  Options
+	registry *prometheus.Registry
+	server   *server.Server
+	health   http.Handler
+	metrics  http.Handler
+}
+
+// newService puts a replica together. synced says what of the objects is not read yet.
+func newService(o Options, registry *prometheus.Registry, entries []table.Entry, synced func() error, source certs.Source, alone bool) (*service, error) {
+	s := &service{options: o, registry: registry, metrics: server.Exposition(registry)}
+	objects := server.Check{Name: "objects", OK: synced}
+	s.health = server.Health(
+		objects,
+		server.Check{Name: "certificate", OK: source.Ready},
+		server.Check{Name: "serving", OK: func() error { return s.server.Draining() }},
+	)
+	options := server.Options{
+		Routes: routes(entries), Ready: synced, GetCertificate: source.GetCertificate, MaxInFlight: o.MaxInFlight,
+		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(o.AccessLog, nil)), Log: o.Log,
+	}
+	if alone { // without a cluster nobody expects further ports to be there, or free
+		options.Mount = map[string]http.Handler{"/readyz": s.health, "/metrics": s.metrics}
+	}
+	var err error
+	s.server, err = server.New(options)
+	return s, err
+}
+
+// routes are the table's entries by path: what shares a path shares its handler.
+func routes(entries []table.Entry) []server.Route {
+	var routes []server.Route
+	at := make(map[string]int)
+	for _, entry := range entries {
+		i, known := at[entry.Path]
+		if !known {
+			i = len(routes)
+			at[entry.Path] = i
+			routes = append(routes, server.Route{Path: entry.Path, Handler: entry.Handler})
+		}
+		routes[i].Webhooks = append(routes[i].Webhooks, entry.Name)
+	}
+	return routes
+}
+
+// listeners are the open ports of a replica; metrics and health may be nil.
+type listeners struct{ webhooks, metrics, health net.Listener }
+
+// listen opens all ports before anything starts, so that a port that is taken is the first thing to be said.
+func (s *service) listen() (l listeners, err error) {
+	for _, port := range []struct {
+		listener            *net.Listener
+		what, flag, address string
+	}{
+		{&l.webhooks, "webhooks", "--bind-address", s.options.BindAddress},
+		{&l.metrics, "metrics", "--metrics-addr", s.options.MetricsAddr},
+		{&l.health, "health probes", "--health-probe-addr", s.options.HealthAddr},
+	} {
+		if port.address == "" || port.address == "0" {
+			continue
+		}
+		if *port.listener, err = net.Listen("tcp", port.address); err != nil {
+			l.close()
+			return listeners{}, fmt.Errorf("listening for %s: %w; %s chooses another address", port.what, err, port.flag)
+		}
+	}
+	return l, nil
+}
+
+func (l listeners) close() {
+	for _, listener := range []net.Listener{l.webhooks, l.metrics, l.health} {
+		if listener != nil {
+			listener.Close()
+		}
+	}
+}
+
+// task is a part of a replica that runs until its context ends.
+type task func(context.Context) error
+
+// run serves until ctx ends and the last request is answered. The tasks in background live as long as requests are
+// served; those in `until` end when draining begins. A task that fails ends the replica.
+func (s *service) run(ctx context.Context, l listeners, background, until []task) error {
+	stopping, stop := context.WithCancel(ctx)
+	defer stop()
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	if l.metrics != nil {
+		background = append(background, serving(l.metrics, s.metrics))
+	}
+	if l.health != nil {
+		background = append(background, serving(l.health, s.health))
+	}
+	var group errgroup.Group
+	start := func(ctx context.Context, tasks []task) {
+		for _, t := range tasks {
+			group.Go(func() error {
+				err := t(ctx)
+				if err != nil {
+					stop()
+				}
+				return err
+			})
+		}
+	}
+	start(living, background)
+	start(stopping, until)
+	s.options.Log.Info("Serving webhooks", "address", l.webhooks.Addr().String())
+	err := s.server.Serve(stopping, l.webhooks, s.options.ShutdownDelay, s.options.ShutdownGrace)
+	stop()
+	end()
+	return errors.Join(err, group.Wait())
+}
+
+func serving(listener net.Listener, handler http.Handler) task {
+	return func(ctx context.Context) error { return server.ServePlain(ctx, listener, handler) }
+}

@@ -1,0 +1,72 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/objects"
+)
+
+// Standalone is a replica without a cluster.
+type Standalone struct {
+	Options
+	// Objects is a folder of YAML and JSON files with SidecarSets and Namespaces, read again when they change.
+	Objects string
+	// CertOut is where to write the CA that signs the serving certificate, for clients; "" for nowhere.
+	CertOut string
+}
+
+// Run serves until ctx ends. /readyz and /metrics are on the webhooks' port too.
+func (s Standalone) Run(ctx context.Context) error {
+	if s.Objects == "" {
+		return errors.New("starting without a cluster: --objects must name a directory of YAML files")
+	}
+	known := newPolicies(objects.NewNamespaces(nil, clock.RealClock{}))
+	directory := objects.NewDirectory(s.Objects, s.Log, known.kinds()...)
+	source, err := certs.SelfSigned(localHosts(s.BindAddress), clock.RealClock{})
+	if err != nil {
+		return fmt.Errorf("making a certificate: %w", err)
+	}
+	registry := newRegistry(s.Version)
+	entries := webhook.Entries(known.deps(s.Gates, newInjection(registry, known.sidecarSets)))
+	service, err := newService(s.Options, registry, entries, directory.Synced, source, true)
+	if err != nil {
+		return err
+	}
+	l, err := service.listen()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(directory.Load(), s.writeCert(source.Bundle())); err != nil {
+		l.close()
+		return err
+	}
+	return service.run(ctx, l, []task{directory.Watch}, nil)
+}
+
+func (s Standalone) writeCert(bundle []byte) error {
+	if s.CertOut == "" {
+		return nil
+	}
+	if err := os.WriteFile(s.CertOut, bundle, 0o644); err != nil {
+		return fmt.Errorf("writing the CA of the serving certificate: %w; --tls-cert-out chooses another file", err)
+	}
+	return nil
+}
+
+// localHosts are the names that a client on this machine may use, and the address that is listened on.
+func localHosts(bindAddress string) []string {
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	host, _, err := net.SplitHostPort(bindAddress)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) || host == "localhost" {
+		return hosts
+	}
+	return append(hosts, host)
+}
