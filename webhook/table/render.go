@@ -13,12 +13,7 @@ import (
 // the API server's defaults would fill them in.
 func (c Config) Render(entries []Entry, mutating bool, target Target) *Configuration {
 	c = c.withDefaults()
-	configuration := &Configuration{Mutating: mutating, ObjectMeta: metav1.ObjectMeta{
-		Name: NameOf(mutating), Annotations: maps.Clone(c.Annotations), Labels: maps.Clone(c.Labels),
-	}}
-	if target.Owner != nil {
-		configuration.OwnerReferences = []metav1.OwnerReference{*target.Owner}
-	}
+	configuration := c.Empty(mutating, target.Owner)
 	for _, entry := range entries {
 		if entry.Mutating == mutating {
 			configuration.Webhooks = append(configuration.Webhooks, c.webhook(entry, target.CABundle))
@@ -26,6 +21,17 @@ func (c Config) Render(entries []Entry, mutating bool, target Target) *Configura
 	}
 	if configuration.Webhooks == nil {
 		return nil
+	}
+	return configuration
+}
+
+// Empty makes a configuration without entries.
+func (c Config) Empty(mutating bool, owner *metav1.OwnerReference) *Configuration {
+	configuration := &Configuration{Mutating: mutating, ObjectMeta: metav1.ObjectMeta{
+		Name: NameOf(mutating), Annotations: maps.Clone(c.Annotations), Labels: maps.Clone(c.Labels),
+	}}
+	if owner != nil {
+		configuration.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	return configuration
 }

@@ -1,0 +1,105 @@
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	informers "k8s.io/client-go/informers/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// Guard removes the configurations as soon as the anchor is gone or going. Every replica does that, with or without the
+// Lease, and also while it drains: ctx should end with the process. Guard also watches for Run.
+func (r *Registrar) Guard(ctx context.Context) error {
+	if err := r.watch(ctx); err != nil {
+		return err
+	}
+	retry := newBackoff(longestGuard)
+	for {
+		idle := resync
+		if err := r.guard(ctx); err == nil {
+			retry.reset()
+		} else if ctx.Err() == nil {
+			idle = retry.next()
+			klog.FromContext(ctx).Error(err, "Cannot guard the webhook configurations", "retryIn", idle)
+		}
+		if !r.sleep(ctx, idle, r.guardBell, r.guardBundles) {
+			return nil
+		}
+	}
+}
+
+// watch rings at every change of the three objects. Each is watched by its name: we may read no other.
+func (r *Registrar) watch(ctx context.Context) error {
+	var all []cache.SharedIndexInformer
+	for _, name := range []string{table.AnchorName, table.ValidatingName} {
+		all = append(all, informers.NewFilteredValidatingWebhookConfigurationInformer(r.options.Client, 0, cache.Indexers{}, named(name)))
+	}
+	all = append(all, informers.NewFilteredMutatingWebhookConfigurationInformer(r.options.Client, 0, cache.Indexers{}, named(table.MutatingName)))
+	for _, informer := range all {
+		_, guarding := informer.AddEventHandler(r.guardBell.OnEvents())
+		_, leading := informer.AddEventHandler(r.leadBell.OnEvents())
+		if err := errors.Join(guarding, leading); err != nil {
+			return fmt.Errorf("watching the webhook configurations: %w", err)
+		}
+		go informer.RunWithContext(ctx)
+	}
+	return nil
+}
+
+func named(name string) func(*metav1.ListOptions) {
+	return func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	}
+}
+
+// guard looks once.
+func (r *Registrar) guard(ctx context.Context) error {
+	anchor, err := r.store.anchor(ctx)
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, mutating := range kinds {
+		all = errors.Join(all, r.guardOne(ctx, mutating, anchor))
+	}
+	return all
+}
+
+func (r *Registrar) guardOne(ctx context.Context, mutating bool, anchor *metav1.OwnerReference) error {
+	live, err := r.store.read(ctx, mutating)
+	if err != nil {
+		return err
+	}
+	r.report(mutating, anchor, live)
+	if anchor != nil {
+		return nil
+	}
+	a := withoutAnchor(live)
+	if a.verb == remove {
+		klog.FromContext(ctx).Info("The anchor is gone; removing the webhook configuration", "configuration", table.NameOf(mutating))
+	}
+	_, err = r.store.act(ctx, mutating, a)
+	return err
+}
+
+// report sets the gauge: as if all replicas served all of the table.
+func (r *Registrar) report(mutating bool, anchor *metav1.OwnerReference, live *table.Configuration) {
+	everything := fleet{ready: 1, common: map[string]bool{}}
+	for _, name := range table.Names(r.options.Entries) {
+		everything.common[name] = true
+	}
+	w := r.wanted()
+	a := plan(w, mutating, seen{anchor: anchor, live: live, replicas: everything})
+	registered := 0.0
+	if anchor != nil && a.verb == leave && (w.bundle != nil || w.injected) {
+		registered = 1
+	}
+	r.metrics.registered.WithLabelValues(table.NameOf(mutating)).Set(registered)
+}

@@ -1,0 +1,200 @@
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// LeaseName is the Lease in the release namespace whose holder registers.
+const LeaseName = "kruise-webhook-registration"
+
+// The times of the Lease are client-go's usual ones: nothing a client waits for depends on them, but a configuration
+// that somebody broke while the holder died is repaired within leaseDuration.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// afterwards is the time to undo a creation that met the anchor's deletion, also when we are being stopped.
+const afterwards = 5 * time.Second
+
+// Run registers while this replica holds the Lease, and seeks the Lease otherwise. It writes nothing after ctx has
+// ended, which should be at the first sign of shutdown.
+func (r *Registrar) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := r.term(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term seeks the Lease and holds it until it is lost or ctx ends. It is given up only when nothing is being written any
+// more.
+func (r *Registrar) term(ctx context.Context) error {
+	electing, quit := context.WithCancel(context.WithoutCancel(ctx))
+	defer quit()
+	stop := context.AfterFunc(ctx, func() {
+		r.leading.Lock()
+		defer r.leading.Unlock()
+		quit()
+	})
+	defer stop()
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: r.options.Config.Namespace, Name: LeaseName},
+			Client:     r.options.Client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: r.options.Identity},
+		},
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		ReleaseOnCancel: true,
+		Name:            LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(holding context.Context) {
+				until, done := context.WithCancel(ctx)
+				defer done()
+				defer context.AfterFunc(holding, done)()
+				r.lead(until)
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("making the leader election: %w", err)
+	}
+	elector.Run(electing)
+	return nil
+}
+
+// lead keeps the configurations as wanted until ctx ends.
+func (r *Registrar) lead(ctx context.Context) {
+	r.leading.Lock()
+	defer r.leading.Unlock()
+	clear(r.settled)
+	retry := newBackoff(longestLead)
+	for ctx.Err() == nil {
+		result, err := r.register(ctx)
+		idle := resync
+		switch {
+		case err != nil:
+			if idle = retry.next(); ctx.Err() == nil && !apierrors.IsConflict(err) {
+				klog.FromContext(ctx).Error(err, "Cannot register the webhooks", "retryIn", idle)
+			}
+		case result.wrote:
+			// Look again soon, but ever later if somebody keeps writing against us.
+			idle = retry.next()
+		default:
+			retry.reset()
+			if result.waiting {
+				idle = waitingCheck
+			}
+			r.sleep(ctx, idle, r.leadBell, r.leadBundles)
+			idle = shortest // what comes in a burst is met by one round
+		}
+		r.sleep(ctx, idle, nil, nil)
+	}
+}
+
+// outcome is what a round did.
+type outcome struct {
+	// wrote says that something was written.
+	wrote bool
+	// waiting says that entries wait for replicas.
+	waiting bool
+}
+
+// register does one round over both configurations.
+func (r *Registrar) register(ctx context.Context) (outcome, error) {
+	var both outcome
+	var all error
+	w := r.wanted()
+	for _, mutating := range kinds {
+		one, err := r.registerOne(ctx, w, mutating)
+		both.wrote, both.waiting = both.wrote || one.wrote, both.waiting || one.waiting
+		all = errors.Join(all, err)
+	}
+	return both, all
+}
+
+func (r *Registrar) registerOne(ctx context.Context, w wanted, mutating bool) (outcome, error) {
+	s, trouble := r.see(ctx, w, mutating)
+	if trouble != nil && s.anchor == nil {
+		return outcome{}, trouble
+	}
+	a := plan(w, mutating, s)
+	r.note(ctx, mutating, a)
+	if a.verb == leave || ctx.Err() != nil {
+		return outcome{waiting: len(a.waiting) > 0}, trouble
+	}
+	uid, err := r.store.act(ctx, mutating, a)
+	if err == nil && a.verb == apply && a.uid == "" {
+		err = r.undoWithoutAnchor(ctx, mutating, s.anchor.UID, uid)
+	}
+	return outcome{wrote: err == nil, waiting: len(a.waiting) > 0}, errors.Join(trouble, err)
+}
+
+// see reads what there is, the anchor last: between it and a creation nothing else happens. What replicas serve is
+// asked for only when something depends on it; when that fails, everything else is still seen, and anchor is set.
+func (r *Registrar) see(ctx context.Context, w wanted, mutating bool) (seen, error) {
+	var s seen
+	var err error
+	if s.live, err = r.store.read(ctx, mutating); err != nil {
+		return seen{}, err
+	}
+	if s.anchor, err = r.store.anchor(ctx); err != nil || s.anchor == nil || !needsFleet(w, mutating, s.live) {
+		return s, err
+	}
+	var trouble error
+	s.replicas, trouble = r.replicas.fleet(ctx)
+	if s.anchor, err = r.store.anchor(ctx); err != nil {
+		return seen{}, err
+	}
+	return s, trouble
+}
+
+// undoWithoutAnchor deletes a configuration that was created while the anchor was being deleted: nothing else would
+// remove it if we went away now and no garbage collector ran.
+func (r *Registrar) undoWithoutAnchor(ctx context.Context, mutating bool, anchorUID, created types.UID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+	defer cancel()
+	anchor, err := r.store.anchor(ctx)
+	if err != nil || anchor != nil && anchor.UID == anchorUID {
+		return err
+	}
+	return r.store.remove(ctx, mutating, created)
+}
+
+// note logs and counts what a plan means.
+func (r *Registrar) note(ctx context.Context, mutating bool, a action) {
+	log := klog.FromContext(ctx).WithValues("configuration", table.NameOf(mutating))
+	if waiting := strings.Join(a.waiting, ", "); waiting != r.waiting[mutating] {
+		r.waiting[mutating] = waiting
+		if waiting != "" {
+			log.Info("Webhooks wait until all ready replicas serve them", "webhooks", waiting)
+		}
+	}
+	if a.verb == leave {
+		r.settled[mutating] = a.desired
+		return
+	}
+	drifted := a.desired != nil && equality.Semantic.DeepEqual(r.settled[mutating], a.desired)
+	if drifted {
+		r.metrics.drift.WithLabelValues(table.NameOf(mutating)).Inc()
+	}
+	r.settled[mutating] = nil
+	log.Info("Writing the webhook configuration", "action", a.verb, "drifted", drifted, "differences", a.differences)
+}

@@ -1,0 +1,193 @@
+// Package registration writes the two webhook configurations into the cluster and takes them away again.
+//
+// One replica, the one with the Lease, keeps them as the table says (Registrar.Run). Every replica takes them away when
+// the anchor goes (Registrar.Guard): they carry an ownerReference to the chart's empty configuration `kruise-anchor`,
+// which an uninstallation deletes while the service still answers, so that no cluster is left whose Pods wait for a
+// service that is gone. Both are one pure plan and a thin act.
+package registration
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// wanted is what this replica would register.
+type wanted struct {
+	config  table.Config
+	entries []table.Entry
+	bundle  []byte
+	// injected says that somebody else writes caBundle; bundle is then empty.
+	injected bool
+}
+
+// seen is what there is.
+type seen struct {
+	// anchor is nil when there is none, or it is being deleted.
+	anchor *metav1.OwnerReference
+	// live is the configuration; nil if there is none.
+	live     *table.Configuration
+	replicas fleet
+}
+
+// fleet is what the ready replicas serve.
+type fleet struct {
+	// ready is how many there are.
+	ready int
+	// common has the names of the entries that all of them serve.
+	common map[string]bool
+}
+
+// verb is what is to be done with a configuration.
+type verb string
+
+const (
+	leave verb = "leave"
+	// apply is a server-side apply: it creates what is missing and sets what is ours.
+	apply verb = "apply"
+	// rewrite replaces the list of webhooks, because an apply does not remove what others added.
+	rewrite verb = "rewrite"
+	// remove deletes the configuration.
+	remove verb = "remove"
+)
+
+// action is what plan decided.
+type action struct {
+	verb verb
+	// uid is that of the live configuration: what is written or deleted is this object or none. Empty creates.
+	uid types.UID
+	// version is the live resourceVersion that a rewrite builds on.
+	version string
+	// desired is the table's rendering, of what is not waiting; nil when there is none.
+	desired *table.Configuration
+	// configuration is what to apply, or what a rewrite takes webhooks and owners from.
+	configuration *table.Configuration
+	// differences say why, for the log.
+	differences []string
+	// waiting are entries that not all ready replicas serve yet.
+	waiting []string
+}
+
+// plan compares what there is of the mutating or the validating configuration with what is wanted.
+func plan(w wanted, mutating bool, s seen) action {
+	if s.anchor == nil {
+		return withoutAnchor(s.live)
+	}
+	if w.bundle == nil && !w.injected {
+		return action{verb: leave} // registering what nobody could trust would break what is there
+	}
+	live := s.live
+	if live == nil {
+		live = &table.Configuration{}
+	}
+	sorted := sort(w, mutating, live, s.replicas)
+	a := action{verb: leave, uid: live.UID, version: live.ResourceVersion, waiting: sorted.waiting}
+	switch {
+	case len(sorted.register) > 0 || len(sorted.dropped) > 0 && len(sorted.waiting)+len(sorted.kept) > 0:
+		return a.toward(w, mutating, s.anchor, live, sorted)
+	case s.live == nil, len(sorted.waiting)+len(sorted.kept) > 0:
+		return a
+	case len(sorted.dropped) > 0 || s.replicas.ready > 0 || slices.ContainsFunc(live.OwnerReferences, isAnchor):
+		a.verb, a.differences = remove, []string{"no webhook of its kind is left"}
+		return a
+	default:
+		return a // empty and not ours: perhaps OpenKruise is about to fill it
+	}
+}
+
+// toward fills in how to get from the live configuration to the desired one.
+func (a action) toward(w wanted, mutating bool, anchor *metav1.OwnerReference, live *table.Configuration, sorted sorting) action {
+	a.desired = w.config.Render(sorted.register, mutating, table.Target{CABundle: w.bundle, Owner: anchor})
+	desired := a.desired
+	if desired == nil {
+		desired = w.config.Empty(mutating, anchor)
+	}
+	surplus := surplusIn(desired, live, sorted.dropped)
+	a.differences = append(surplus, differences(desired, live)...)
+	switch {
+	case len(a.differences) == 0:
+	case len(surplus) > 0:
+		whole := *desired
+		whole.OwnerReferences = owners(desired, live)
+		whole.Webhooks = append(withLiveBundles(desired, live), sorted.kept...)
+		a.verb, a.configuration = rewrite, &whole
+	default:
+		a.verb, a.configuration = apply, desired
+	}
+	return a
+}
+
+// withoutAnchor removes a configuration that depends on the anchor. One that does not is somebody else's: OpenKruise's,
+// or one written by hand.
+func withoutAnchor(live *table.Configuration) action {
+	if live == nil || !slices.ContainsFunc(live.OwnerReferences, isAnchor) {
+		return action{verb: leave}
+	}
+	return action{verb: remove, uid: live.UID, differences: []string{"the anchor is gone"}}
+}
+
+// isAnchor tells references to the anchor, also to one of that name that has since been replaced.
+func isAnchor(owner metav1.OwnerReference) bool {
+	return owner.Kind == "ValidatingWebhookConfiguration" && owner.Name == table.AnchorName
+}
+
+// sorting says what becomes of each entry.
+type sorting struct {
+	// register are the table's entries that are to be there.
+	register []table.Entry
+	// waiting are names of the table's entries that are not to be changed yet.
+	waiting []string
+	// kept are live entries that stay as they are, and dropped the names of those that go.
+	kept    []admissionv1.MutatingWebhook
+	dropped []string
+}
+
+// sort decides about each entry of the table and of the live configuration.
+//
+// A new entry waits until all ready replicas serve it, or a replica of an older version would answer 404. One that leads
+// to us already is kept up to date in any case. What leads elsewhere, to the OpenKruise that we take over from, stays
+// until we can serve.
+func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) sorting {
+	var sorted sorting
+	known := map[string]bool{}
+	for _, entry := range w.entries {
+		if entry.Mutating != mutating {
+			continue
+		}
+		known[entry.Name] = true
+		there := live.Entry(entry.Name)
+		if there != nil && w.config.ReachesUs(there.ClientConfig) || replicas.serve(entry.Name) {
+			sorted.register = append(sorted.register, entry)
+			continue
+		}
+		sorted.waiting = append(sorted.waiting, entry.Name)
+		if there != nil {
+			sorted.kept = append(sorted.kept, *there)
+		}
+	}
+	for _, there := range live.Webhooks {
+		switch {
+		case known[there.Name]:
+		case w.config.ReachesUs(there.ClientConfig) || replicas.ready > 0:
+			sorted.dropped = append(sorted.dropped, there.Name)
+		default:
+			sorted.kept = append(sorted.kept, there)
+		}
+	}
+	return sorted
+}
+
+func (f fleet) serve(name string) bool { return f.ready > 0 && f.common[name] }
+
+// needsFleet says whether plan's answer depends on what replicas serve: not while nothing changes.
+func needsFleet(w wanted, mutating bool, live *table.Configuration) bool {
+	if live == nil {
+		return slices.ContainsFunc(w.entries, func(entry table.Entry) bool { return entry.Mutating == mutating })
+	}
+	sorted := sort(w, mutating, live, fleet{})
+	return len(sorted.waiting)+len(sorted.kept) > 0 || len(sorted.register) == 0
+}

@@ -1,0 +1,158 @@
+package registration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// fieldManager is who we are in managedFields.
+const fieldManager = "fairlead-registration"
+
+// hookAnnotation marks the anchor that Helm makes for a moment while it uninstalls: the chart deletes the real one
+// through a hook of the same name.
+const hookAnnotation = "helm.sh/hook"
+
+// store reads and writes the three objects, always live: a cache may show what has since been deleted.
+type store struct {
+	client kubernetes.Interface
+}
+
+// anchor returns a reference to the anchor, or nil if there is none or it is going.
+func (s store) anchor(ctx context.Context) (*metav1.OwnerReference, error) {
+	anchor, err := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, table.AnchorName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the anchor: %w", err)
+	}
+	if _, hook := anchor.Annotations[hookAnnotation]; hook || anchor.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	return &metav1.OwnerReference{
+		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
+		Name: anchor.Name, UID: anchor.UID,
+	}, nil
+}
+
+// read returns the mutating or the validating configuration, or nil.
+func (s store) read(ctx context.Context, mutating bool) (*table.Configuration, error) {
+	var read *table.Configuration
+	var err error
+	if api := s.client.AdmissionregistrationV1(); mutating {
+		var object *admissionv1.MutatingWebhookConfiguration
+		if object, err = api.MutatingWebhookConfigurations().Get(ctx, table.MutatingName, metav1.GetOptions{}); err == nil {
+			read = table.FromMutating(object)
+		}
+	} else {
+		var object *admissionv1.ValidatingWebhookConfiguration
+		if object, err = api.ValidatingWebhookConfigurations().Get(ctx, table.ValidatingName, metav1.GetOptions{}); err == nil {
+			read = table.FromValidating(object)
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", table.NameOf(mutating), err)
+	}
+	return read, nil
+}
+
+// act carries an action out and returns the uid of what was written. A conflict means that the object is no longer the
+// one that was planned for.
+func (s store) act(ctx context.Context, mutating bool, a action) (types.UID, error) {
+	switch a.verb {
+	case apply:
+		return s.apply(ctx, a)
+	case rewrite:
+		return s.rewrite(ctx, a)
+	case remove:
+		return "", s.remove(ctx, mutating, a.uid)
+	default:
+		return a.uid, nil
+	}
+}
+
+func (s store) apply(ctx context.Context, a action) (types.UID, error) {
+	configuration := *a.configuration
+	// With the uid of an object that is gone, the API server answers 409 and creates nothing.
+	configuration.UID = a.uid
+	body, err := json.Marshal(configuration.Object())
+	if err != nil {
+		return "", fmt.Errorf("encoding %s: %w", configuration.Name, err)
+	}
+	uid, err := s.patch(ctx, &configuration, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: fieldManager, Force: ptr.To(true)})
+	if err != nil {
+		return "", fmt.Errorf("applying %s: %w", configuration.Name, err)
+	}
+	return uid, nil
+}
+
+func (s store) rewrite(ctx context.Context, a action) (types.UID, error) {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": a.uid, "resourceVersion": a.version, "ownerReferences": a.configuration.OwnerReferences},
+		"webhooks": webhooksOf(a.configuration),
+	})
+	if err != nil {
+		return "", fmt.Errorf("encoding %s: %w", a.configuration.Name, err)
+	}
+	uid, err := s.patch(ctx, a.configuration, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	if err != nil {
+		return "", fmt.Errorf("rewriting %s: %w", a.configuration.Name, err)
+	}
+	return uid, nil
+}
+
+// webhooksOf returns the list as the kind encodes it, never null: that would leave the live one alone.
+func webhooksOf(configuration *table.Configuration) any {
+	switch object := configuration.Object().(type) {
+	case *admissionv1.MutatingWebhookConfiguration:
+		return append([]admissionv1.MutatingWebhook{}, object.Webhooks...)
+	case *admissionv1.ValidatingWebhookConfiguration:
+		return append([]admissionv1.ValidatingWebhook{}, object.Webhooks...)
+	default:
+		panic(fmt.Sprintf("a configuration is a %T", object))
+	}
+}
+
+func (s store) patch(ctx context.Context, c *table.Configuration, kind types.PatchType, body []byte, options metav1.PatchOptions) (types.UID, error) {
+	if api := s.client.AdmissionregistrationV1(); c.Mutating {
+		written, err := api.MutatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
+		if err != nil {
+			return "", err
+		}
+		return written.UID, nil
+	} else {
+		written, err := api.ValidatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
+		if err != nil {
+			return "", err
+		}
+		return written.UID, nil
+	}
+}
+
+// remove deletes the object with this uid; that it is gone, or another by now, is no error.
+func (s store) remove(ctx context.Context, mutating bool, uid types.UID) error {
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	var err error
+	if api := s.client.AdmissionregistrationV1(); mutating {
+		err = api.MutatingWebhookConfigurations().Delete(ctx, table.MutatingName, options)
+	} else {
+		err = api.ValidatingWebhookConfigurations().Delete(ctx, table.ValidatingName, options)
+	}
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("deleting %s: %w", table.NameOf(mutating), err)
+}
