@@ -21,7 +21,7 @@ func (d *document) op(verb, path string, value jsontext.Value) {
 	d.ops = append(d.ops, `{"op":"`...)
 	d.ops = append(d.ops, verb...)
 	d.ops = append(d.ops, `","path":`...)
-	d.ops = append(d.ops, quote(path)...)
+	d.ops = appendQuote(d.ops, path)
 	d.ops = append(d.ops, `,"value":`...)
 	d.ops = append(d.ops, value...)
 	d.ops = append(d.ops, '}')
@@ -63,11 +63,13 @@ func object(name, value string) jsontext.Value {
 	return append(out, '}')
 }
 
-// quote makes a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
-func quote(s string) jsontext.Value {
-	quoted, _ := jsontext.AppendQuote(nil, s)
-	return quoted
+// appendQuote appends a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
+func appendQuote[Bytes ~[]byte](dst Bytes, s string) Bytes {
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
 }
+
+func quote(s string) jsontext.Value { return appendQuote(jsontext.Value(nil), s) }
 
 // render is the container's JSON with the edited and appended entries in it.
 func (c *Container) render() jsontext.Value {
@@ -109,7 +111,7 @@ func member(object jsontext.Value, name string, value jsontext.Value) jsontext.V
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	object = append(object, quote(name)...)
+	object = appendQuote(object, name)
 	object = append(object, ':')
 	return append(object, value...)
 }

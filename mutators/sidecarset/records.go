@@ -106,7 +106,7 @@ func (r *records) write(pod *podview.Pod) {
 	if !r.changed {
 		return
 	}
-	out := jsontext.Value{'{'}
+	out := append(make(jsontext.Value, 0, 1024), '{')
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
 		out = appendMember(out, name, r.entries[name].raw)
 	}
@@ -120,30 +120,36 @@ func (f recordFields) equal(other recordFields) bool {
 
 // encode writes an entry as OpenKruise does: members in this order, no time and no list as null, and no revision as no
 // member.
-func (f recordFields) encode() jsontext.Value {
-	null := jsontext.Value("null")
-	out := appendMember(jsontext.Value{'{'}, "updateTimestamp", null)
-	if f.UpdateTimestamp != "" {
-		out = appendMember(jsontext.Value{'{'}, "updateTimestamp", quoted(f.UpdateTimestamp))
+func (f *recordFields) encode() jsontext.Value {
+	out := make(jsontext.Value, 0, 512) // two hashes and a few names
+	out = append(out, `{"updateTimestamp":`...)
+	if f.UpdateTimestamp == "" {
+		out = append(out, "null"...)
+	} else {
+		out = appendQuoted(out, f.UpdateTimestamp)
 	}
-	out = appendMember(out, "hash", quoted(f.Hash))
-	out = appendMember(out, "sidecarSetName", quoted(f.SidecarSetName))
-	list := null
-	if f.SidecarList != nil {
-		list = jsontext.Value{'['}
-		for i, name := range f.SidecarList {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = appendQuoted(list, name)
-		}
-		list = append(list, ']')
-	}
-	out = appendMember(out, "sidecarList", list)
+	out = appendQuoted(append(out, `,"hash":`...), f.Hash)
+	out = appendQuoted(append(out, `,"sidecarSetName":`...), f.SidecarSetName)
+	out = append(out, `,"sidecarList":`...)
+	out = f.appendList(out)
 	if f.ControllerRevision != "" {
-		out = appendMember(out, "controllerRevision", quoted(f.ControllerRevision))
+		out = appendQuoted(append(out, `,"controllerRevision":`...), f.ControllerRevision)
 	}
 	return append(out, '}')
+}
+
+func (f *recordFields) appendList(out jsontext.Value) jsontext.Value {
+	if f.SidecarList == nil {
+		return append(out, "null"...)
+	}
+	out = append(out, '[')
+	for i, name := range f.SidecarList {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendQuoted(out, name)
+	}
+	return append(out, ']')
 }
 
 // writeList sets the annotation that names the SidecarSets of the Pod: those that it named, those injected now, and not
