@@ -155,8 +155,8 @@ const (
 	SidecarSetRetainPatchPolicy SidecarSetPatchPolicyType = "Retain"
 	// SidecarSetOverwritePatchPolicy replaces the Pod's value.
 	SidecarSetOverwritePatchPolicy SidecarSetPatchPolicyType = "Overwrite"
-	// SidecarSetMergePatchJsonPatchPolicy merges the two values as JSON.
-	SidecarSetMergePatchJsonPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson"
+	// SidecarSetMergePatchJSONPatchPolicy merges the two values as JSON.
+	SidecarSetMergePatchJSONPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson"
 )
 
 // SidecarSetPatchPodMetadata are annotations to put on Pods.

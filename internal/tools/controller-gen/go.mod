@@ -1,4 +1,3 @@
-// Package tools pins controller-gen apart from the product's own dependencies.
 module github.com/fairlead-io/fairlead/internal/tools/controller-gen
 
 go 1.26.0

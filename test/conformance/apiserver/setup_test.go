@@ -1,14 +1,13 @@
 package apiserver
 
 import (
-	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/test/conformance"
@@ -88,25 +87,17 @@ func examples(t *testing.T) []example {
 
 func readObjects(t *testing.T) map[string]example {
 	t.Helper()
-	file, err := os.Open("testdata/objects.yaml")
+	data, err := os.ReadFile("testdata/objects.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
 	objects := map[string]example{}
-	for docs := yaml.NewDocumentDecoder(file); ; {
-		buffer := make([]byte, 1<<16)
-		n, err := docs.Read(buffer)
-		if err == io.EOF {
-			return objects
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for manifest := range strings.SplitSeq(string(data), "\n---\n") {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(buffer[:n], &object.Object); err != nil {
+		if err := yaml.Unmarshal([]byte(manifest), &object.Object); err != nil {
 			t.Fatal(err)
 		}
-		objects[object.GetAPIVersion()+" "+object.GetKind()] = example{object: object, manifest: string(buffer[:n])}
+		objects[object.GetAPIVersion()+" "+object.GetKind()] = example{object: object, manifest: manifest}
 	}
+	return objects
 }
