@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/cluster/internal/process"
 )
 
-// Cluster is a running cluster. Its methods may be called by several goroutines.
+// Cluster is a running cluster. Its methods may be called by several goroutines, Stop once the others are done.
 type Cluster struct {
 	layout
 	root string
@@ -55,6 +55,18 @@ func newCluster(o Options) *Cluster {
 // lock serialises what changes a cluster between processes.
 func (c *Cluster) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, c.dir+".lock", func() { c.say("waiting for another process that starts or stops this cluster") })
+}
+
+// reload reads the state again, which another process may have changed while this one did not hold the lock.
+func (c *Cluster) reload() error {
+	s, err := loadState(c.stateFile())
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", c.state.Name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = s
+	return nil
 }
 
 // releaseLock frees the lock, whose file goes with the cluster.

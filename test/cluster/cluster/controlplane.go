@@ -175,5 +175,7 @@ func (c *Cluster) clientArgs(name string, port int) []string {
 	return []string{
 		"--kubeconfig=" + k, "--authentication-kubeconfig=" + k, "--authorization-kubeconfig=" + k,
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port), "--leader-elect=false",
+		// the default of 20 requests a second makes the controller manager alone take five seconds to begin
+		"--kube-api-qps=300", "--kube-api-burst=600",
 	}
 }

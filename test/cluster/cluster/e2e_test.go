@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	build "github.com/fairlead-io/fairlead/test/cluster/images"
 	"github.com/fairlead-io/fairlead/test/images"
 )
 
@@ -136,6 +137,7 @@ func TestRealCluster(t *testing.T) {
 			t.Errorf("address and restarts are %s, want %s 1", now, ip)
 		}
 	})
+	t.Run("a registry that asks for a login", func(t *testing.T) { pullWithLogin(t, c) })
 	t.Run("a second start is quick and changes nothing", func(t *testing.T) { startAgain(t, c) })
 	t.Run("processes stop and start one by one", func(t *testing.T) { controlProcesses(t, c, url) })
 	t.Run("another cluster beside it", func(t *testing.T) { sideBySide(t, c, url) })
@@ -154,6 +156,34 @@ func TestRealCluster(t *testing.T) {
 		t.Errorf("stopping took %s", took)
 	}
 	nothingLeft(t, c.Name(), c.Dir())
+}
+
+func pullWithLogin(t *testing.T, c *cluster.Cluster) {
+	ctx := t.Context()
+	const host = "registry.auth.test:5001"
+	if err := c.RequireLogin(host, "echo", "test"); err != nil {
+		t.Fatal(err)
+	}
+	spec := build.Spec{Files: map[string]string{"/bin/busybox": cluster.Busybox}, Entrypoint: []string{"/bin/busybox", "sleep", "600"}}
+	if err := c.PushBinaryImage(ctx, spec, host+"/team/sleep:v1"); err != nil {
+		t.Fatal(err)
+	}
+	must(t)(c.Kubectl(ctx, "create", "secret", "docker-registry", "key", "--docker-server="+host, "--docker-username=echo", "--docker-password=test"))
+	must(t)(c.Kubectl(ctx, "run", "without", "--image="+host+"/team/sleep:v1"))
+	eventually(t, "the refusal", func() error {
+		out, err := c.Kubectl(ctx, "get", "pod", "without", "-o", "jsonpath={.status.containerStatuses[0].state.waiting}")
+		if err == nil && !strings.Contains(out, "401") {
+			err = fmt.Errorf("waiting for %s", out)
+		}
+		return err
+	})
+	must(t)(c.Kubectl(ctx, "run", "with", "--image="+host+"/team/sleep:v1", `--overrides={"spec":{"imagePullSecrets":[{"name":"key"}]}}`))
+	must(t)(c.Kubectl(ctx, "wait", "--for=condition=Ready", "pod/with", "--timeout=60s"))
+	log, err := os.ReadFile(c.RegistryLog())
+	if err != nil || !strings.Contains(string(log), "GET /v2/registry.auth.test_5001/team/sleep/blobs/") {
+		t.Errorf("the registry's log (%v) lacks the pull:\n%s", err, log)
+	}
+	must(t)(c.Kubectl(ctx, "delete", "pod", "with", "without", "--grace-period=0", "--force"))
 }
 
 func startAgain(t *testing.T, c *cluster.Cluster) {
@@ -343,8 +373,8 @@ func TestInterruptedStart(t *testing.T) {
 			}
 			dir := filepath.Join(root, name)
 			eventually(t, "cleaning up", func() error {
-				if _, err := os.Stat(dir); !os.IsNotExist(err) {
-					return errors.New("the folder is still there")
+				if _, err := os.Stat(dir + ".lock"); !os.IsNotExist(err) { // the last to go
+					return errors.New("the cluster is still there")
 				}
 				return nil
 			})
@@ -352,6 +382,49 @@ func TestInterruptedStart(t *testing.T) {
 			_ = os.RemoveAll(dir + ".logs")
 		})
 	}
+}
+
+// A cluster goes with its test binary, however that ends.
+func TestKilledTest(t *testing.T) {
+	const variable = "FAIRLEAD_E2E_KILLED_TEST"
+	if name := os.Getenv(variable); name != "" {
+		cluster.ForTest(t, cluster.Options{Name: name, Level: cluster.LevelAPIServer})
+		fmt.Println("started")
+		select {}
+	}
+	root, err := cluster.StateRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := name("d")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledTest$")
+	cmd.Env = append(os.Environ(), variable+"="+name)
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	for lines.Scan() && lines.Text() != "started" {
+		t.Log(lines.Text())
+	}
+	dir := filepath.Join(root, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the cluster did not start: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	eventually(t, "cleaning up", func() error {
+		if _, err := os.Stat(dir + ".lock"); !os.IsNotExist(err) {
+			return errors.New("the cluster is still there")
+		}
+		return nil
+	})
+	nothingLeft(t, name, dir)
 }
 
 // nothingLeft looks with its own eyes, not with the cluster's code, for anything of a stopped cluster.

@@ -10,6 +10,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/fairlead-io/fairlead/test/cluster/images"
+	"github.com/fairlead-io/fairlead/test/cluster/internal/registry"
 )
 
 // PushImage puts an image into the cluster's registry under each of the references, such as bank.test/web:v1, from
@@ -26,6 +27,17 @@ func (c *Cluster) PushBinaryImage(ctx context.Context, spec images.Spec, referen
 	}
 	return c.PushImage(ctx, img, references...)
 }
+
+// RequireLogin makes the registry ask for a user and password from then on when a node pulls an image of a host,
+// such as registry.auth.test:5001. An empty user takes the demand back. Pushes need no login.
+func (c *Cluster) RequireLogin(host, user, password string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return registry.RequireLogin(c.registry(), host, user, password)
+}
+
+// RegistryLog is the path of the registry's access log: a line a request, with method, path (the host first) and status.
+func (c *Cluster) RegistryLog() string { return c.log(ImageRegistry) }
 
 // BuildStatic compiles a main package of this module (or any that the go command knows here) into a static
 // program for Linux on this machine's architecture.

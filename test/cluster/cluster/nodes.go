@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,9 @@ func (c *Cluster) AddNodes(ctx context.Context, n int) error {
 		return err
 	}
 	defer lock.Release()
+	if err := c.reload(); err != nil {
+		return err
+	}
 	return c.addNodes(ctx, n)
 }
 
@@ -113,7 +117,7 @@ func (c *Cluster) startNode(ctx context.Context, number int) error {
 	if err := c.writeNode(number); err != nil {
 		return err
 	}
-	if err := c.network().AddAddress(c.state.Slot.node(number).String() + "/32"); err != nil {
+	if err := c.network().AddAddress(netip.PrefixFrom(c.state.Slot.node(number), 32)); err != nil {
 		return err
 	}
 	if _, err := c.startAndAwait(ctx, NodeProcess(node, Containerd)); err != nil {
@@ -134,6 +138,9 @@ func (c *Cluster) RemoveNode(ctx context.Context, node string) error {
 		return err
 	}
 	defer lock.Release()
+	if err := c.reload(); err != nil {
+		return err
+	}
 	index := slices.Index(c.Nodes(), node)
 	if index < 0 {
 		return fmt.Errorf("removing node %q: the cluster has no such node", node)
@@ -171,6 +178,9 @@ func (c *Cluster) undoNode(number int) error {
 		return err
 	}
 	removeOutside(c.podLogs(node), c.state.cniName(number))
+	if err := c.network().RemoveAddress(c.state.Slot.node(number)); err != nil {
+		return err
+	}
 	return errors.Join(os.RemoveAll(home), os.RemoveAll(filepath.Join(c.sockets(), node)))
 }
 

@@ -32,17 +32,14 @@ func (c *Cluster) Stop() error {
 // teardown works from the state on disk alone, and can be repeated after it was interrupted anywhere: the state
 // file goes last. Programs are killed, not asked: nothing of them is kept.
 func (c *Cluster) teardown() error {
-	s, err := loadState(c.stateFile())
+	err := c.reload()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	c.state = s
-	c.mu.Unlock()
-	if s.Level == LevelReal {
+	if c.state.Level == LevelReal {
 		if err := c.undoNodes(); err != nil {
 			return err
 		}

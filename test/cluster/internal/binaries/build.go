@@ -61,7 +61,8 @@ func (r recipe) buildOne(ctx context.Context, work string, p program, label stri
 }
 
 // runGo runs the go command in dir, with what the caller's environment could have changed set back. What it
-// prints to stderr goes to progress line by line (nil: nowhere), and its end into the error.
+// prints to stderr goes to progress line by line (nil: nowhere), and its end into the error. What it prints to
+// stdout is returned also with an error.
 func runGo(ctx context.Context, dir string, progress *progress, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -84,7 +85,7 @@ func runGo(ctx context.Context, dir string, progress *progress, args ...string) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("running go %s: %w\n%s", args[0], err, tail(stderr.String(), 20))
+		return stdout.Bytes(), fmt.Errorf("running go %s: %w\n%s", args[0], err, tail(stderr.String(), 20))
 	}
 	return stdout.Bytes(), nil
 }

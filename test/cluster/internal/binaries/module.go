@@ -3,6 +3,7 @@ package binaries
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,15 +33,15 @@ func writeModule(ctx context.Context, dir, kubernetes string, log io.Writer) err
 		return err
 	}
 	fmt.Fprintf(log, "fetching the module k8s.io/kubernetes v%s\n", kubernetes)
-	out, err := runGo(ctx, dir, nil, "mod", "download", "-json", "k8s.io/kubernetes@v"+kubernetes)
-	if err != nil {
-		return fmt.Errorf("fetching Kubernetes %s (is it a released version?): %w", kubernetes, err)
-	}
-	var download struct{ GoMod string }
+	out, failed := runGo(ctx, dir, nil, "mod", "download", "-json", "k8s.io/kubernetes@v"+kubernetes)
+	var download struct{ GoMod, Error string }
 	if err := json.Unmarshal(out, &download); err != nil {
-		return fmt.Errorf("reading the answer of go mod download: %w", err)
+		return fmt.Errorf("fetching Kubernetes %s: %w", kubernetes, errors.Join(failed, err))
 	}
-	out, err = runGo(ctx, dir, nil, "mod", "edit", "-json", download.GoMod)
+	if failed != nil {
+		return fmt.Errorf("fetching Kubernetes %s (is it a released version?): %w: %s", kubernetes, failed, download.Error)
+	}
+	out, err := runGo(ctx, dir, nil, "mod", "edit", "-json", download.GoMod)
 	if err != nil {
 		return fmt.Errorf("reading the go.mod of Kubernetes %s: %w", kubernetes, err)
 	}

@@ -5,6 +5,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func (p Plan) Up() error {
 		}
 	}
 	// the service address is on the bridge too, so that it has a route even on a machine without a default route
-	for _, a := range []string{netip.PrefixFrom(p.Gateway, p.Pods.Bits()).String(), p.Service.String() + "/32"} {
+	for _, a := range []netip.Prefix{netip.PrefixFrom(p.Gateway, p.Pods.Bits()), netip.PrefixFrom(p.Service, 32)} {
 		if err := p.AddAddress(a); err != nil {
 			return err
 		}
@@ -57,8 +58,27 @@ func (p Plan) Up() error {
 }
 
 // AddAddress gives the bridge one more address, such as 10.64.0.2/32 for a node.
-func (p Plan) AddAddress(cidr string) error {
-	return run("ip", "address", "replace", cidr, "dev", p.Bridge)
+func (p Plan) AddAddress(a netip.Prefix) error {
+	return run("ip", "address", "replace", a.String(), "dev", p.Bridge)
+}
+
+// RemoveAddress takes from the bridge an address that AddAddress gave it as a /32. It is not an error if it is not there.
+func (p Plan) RemoveAddress(a netip.Addr) error {
+	link, err := net.InterfaceByName(p.Bridge)
+	if err != nil {
+		return nil // no bridge, no address
+	}
+	addrs, err := link.Addrs()
+	if err != nil {
+		return fmt.Errorf("listing the addresses of %s: %w", p.Bridge, err)
+	}
+	want := netip.PrefixFrom(a, 32).String()
+	for _, have := range addrs {
+		if have.String() == want {
+			return run("ip", "address", "delete", want, "dev", p.Bridge)
+		}
+	}
+	return nil
 }
 
 // Down removes the rules and the bridge. It is not an error if they are not there.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -51,6 +52,21 @@ func TestUpAndDown(t *testing.T) {
 	if got := countRules(t); got != 4 {
 		t.Errorf("%d rules, want 4", got)
 	}
+	node := netip.MustParseAddr("198.18.0.2")
+	if err := plan.AddAddress(netip.PrefixFrom(node, 32)); err != nil {
+		t.Fatal(err)
+	}
+	if !hasAddress(t, "198.18.0.2/32") || !hasAddress(t, "198.18.0.1/17") || !hasAddress(t, "198.18.128.1/32") {
+		t.Error("the bridge lacks an address")
+	}
+	for range 2 {
+		if err := plan.RemoveAddress(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hasAddress(t, "198.18.0.2/32") {
+		t.Error("the node's address is left")
+	}
 	for range 2 {
 		if err := plan.Down(); err != nil {
 			t.Fatal(err)
@@ -62,6 +78,24 @@ func TestUpAndDown(t *testing.T) {
 	if linkExists(plan.Bridge) {
 		t.Error("the bridge is left")
 	}
+}
+
+func hasAddress(t *testing.T, want string) bool {
+	t.Helper()
+	link, err := net.InterfaceByName(plan.Bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addrs, err := link.Addrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if a.String() == want {
+			return true
+		}
+	}
+	return false
 }
 
 func countRules(t *testing.T) int {

@@ -59,9 +59,11 @@ func newHandler(dir string, accessLog io.Writer) (http.Handler, error) {
 	}
 	access := log.New(accessLog, "", log.LstdFlags)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		nameByHost(r.URL)
 		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
-		serveAndKeep(library, manifests, recorder, r)
+		if admitted(dir, recorder, r) {
+			nameByHost(r.URL)
+			serveAndKeep(library, manifests, recorder, r)
+		}
 		access.Printf("%s %s %d", r.Method, r.URL.Path, recorder.status)
 	}), nil
 }
