@@ -3,6 +3,7 @@ package podview
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,13 +16,15 @@ type edit struct {
 	value jsontext.Value
 }
 
-// Mentions tells whether a list, as sent or as appended to, may hold the word, without decoding it. It may be wrong
-// only in saying yes: a list with \u escapes could spell the word with them.
+// Mentions tells whether a list, as it is now, may hold the word, without decoding it. It may be wrong only in saying
+// yes: strings can spell a character with an escape.
 func (c *Container) Mentions(f Field, word string) bool {
+	escapable := strings.ContainsAny(word, `"\/`)
 	may := func(raw jsontext.Value) bool {
-		return bytes.Contains(raw, []byte(word)) || bytes.Contains(raw, []byte(`\u`))
+		return bytes.Contains(raw, []byte(word)) || bytes.Contains(raw, []byte(`\u`)) || escapable && bytes.IndexByte(raw, '\\') >= 0
 	}
-	return may(c.lists[f]) || slices.ContainsFunc(c.added[f], may)
+	return may(c.lists[f]) || slices.ContainsFunc(c.added[f], may) ||
+		slices.ContainsFunc(c.edited[f], func(e edit) bool { return may(e.value) })
 }
 
 // SetEntry replaces the entry at index i of a list, counted as Entries does. An index outside the list panics.

@@ -87,6 +87,36 @@ func TestMentions(t *testing.T) {
 		if got := appended.Mentions(Env, "KRUISE_"); got != want {
 			t.Errorf("%s as appended mentions KRUISE_: %v, want %v", list, got, want)
 		}
+		edited, err := NewContainer(jsontext.Value(`{"env":[{}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited.SetEntry(Env, 0, jsontext.Value(list[1:len(list)-1]))
+		if got := edited.Mentions(Env, "KRUISE_"); got != want {
+			t.Errorf("%s as edited mentions KRUISE_: %v, want %v", list, got, want)
+		}
+	}
+}
+
+// Kubernetes allows nearly any name, also those that JSON may or must escape.
+func TestMentionsOfEscapedWords(t *testing.T) {
+	for list, word := range map[string]string{
+		`[{"name":"a\"b"}]`: `a"b`,
+		`[{"name":"a\\b"}]`: `a\b`,
+		`[{"name":"a\/b"}]`: `a/b`,
+		`[{"name":"a/b"}]`:  `a/b`,
+		`[{"name":"a<b"}]`:  `a<b`,
+	} {
+		c, err := NewContainer(jsontext.Value(`{"env":` + list + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Mentions(Env, word) {
+			t.Errorf("%s does not mention %s", list, word)
+		}
+	}
+	if (&Container{}).Mentions(Env, `a"b`) {
+		t.Error("a container without env mentions a word")
 	}
 }
 

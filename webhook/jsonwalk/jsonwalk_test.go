@@ -48,7 +48,9 @@ func TestObjectGivesEveryMember(t *testing.T) {
 
 func TestNullIsNothing(t *testing.T) {
 	for what, read := range map[string]func(w *Walker) (any, error){
-		"Object":  func(w *Walker) (any, error) { return nil, w.Object(func(string) error { return errors.New("a member") }) },
+		"Object": func(w *Walker) (any, error) {
+			return nil, w.Object(func(string) error { return errors.New("a member") })
+		},
 		"Array":   func(w *Walker) (any, error) { return nil, w.Array(func() error { return errors.New("an element") }) },
 		"Value":   func(w *Walker) (any, error) { v, err := w.Value(); return len(v), err },
 		"String":  func(w *Walker) (any, error) { return w.String() },
