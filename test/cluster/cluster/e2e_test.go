@@ -137,6 +137,25 @@ func TestRealCluster(t *testing.T) {
 			t.Errorf("address and restarts are %s, want %s 1", now, ip)
 		}
 	})
+	t.Run("the image that crashes", func(t *testing.T) {
+		must(t)(c.Kubectl(ctx, "run", "crash", "--image=bank.test/crash:v1", "--restart=Never"))
+		eventually(t, "its end", func() error {
+			code, err := c.Kubectl(ctx, "get", "pod", "crash", "-o", "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}")
+			if err == nil && code != "1" {
+				err = fmt.Errorf("exit code %q", code)
+			}
+			return err
+		})
+	})
+	t.Run("Pods end at once when they are deleted", func(t *testing.T) {
+		must(t)(c.Kubectl(ctx, "run", "brief", "--image=bank.test/job:v1"))
+		must(t)(c.Kubectl(ctx, "wait", "--for=condition=Ready", "pod/brief", "--timeout=60s"))
+		begin := time.Now()
+		must(t)(c.Kubectl(ctx, "delete", "pod", "brief"))
+		if took := time.Since(begin); took > 10*time.Second { // its grace period is 30 s
+			t.Errorf("the deletion took %s", took)
+		}
+	})
 	t.Run("a registry that asks for a login", func(t *testing.T) { pullWithLogin(t, c) })
 	t.Run("a second start is quick and changes nothing", func(t *testing.T) { startAgain(t, c) })
 	t.Run("processes stop and start one by one", func(t *testing.T) { controlProcesses(t, c, url) })

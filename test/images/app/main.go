@@ -35,10 +35,7 @@ func run(args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "web":
 		fmt.Println("serving", version)
-		return http.ListenAndServe(":8080", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fmt.Println(r.Method, r.URL.Path)
-			fmt.Fprintln(w, version)
-		}))
+		return http.ListenAndServe(":8080", web(version))
 	case len(args) == 1 && args[0] == "wait":
 		fmt.Println("waiting", version)
 		select {}
@@ -46,6 +43,14 @@ func run(args []string) error {
 		return exit(args[1], args[2], version)
 	}
 	return fmt.Errorf("arguments %q: want web, wait, or exit AFTER CODE", args)
+}
+
+// web answers every request with the version.
+func web(version string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(r.Method, r.URL.Path)
+		fmt.Fprintln(w, version)
+	})
 }
 
 func exit(after, code, version string) error {
