@@ -25,8 +25,9 @@ const (
 	unpublishedCheck = time.Minute
 	// unconfirmedCheck is how often a starting replica that is otherwise ready looks.
 	unconfirmedCheck = time.Second
-	// pause after each look at the Secret keeps replicas of different minds from writing it as fast as they can.
-	pause = 100 * time.Millisecond
+	// pause before each further look at the Secret keeps replicas of different minds from writing it as fast as they can,
+	// and one that is about to be told to stop, or loses its rights, from making a Secret that was just uninstalled.
+	pause = 500 * time.Millisecond
 	// attempts at one write: each conflict is another replica's write, after which mostly nothing is left to write.
 	attempts = 5
 )
@@ -47,7 +48,7 @@ func (a *Authority) Run(ctx context.Context) error {
 			idle = retry.Step()
 			klog.FromContext(ctx).Error(err, "Cannot keep the webhook CA", "retryIn", idle)
 		}
-		if !a.sleep(ctx, pause, nil) || !a.sleep(ctx, idle, changes) {
+		if !a.sleep(ctx, idle, changes) || !a.sleep(ctx, pause, nil) {
 			return nil
 		}
 	}
@@ -55,7 +56,7 @@ func (a *Authority) Run(ctx context.Context) error {
 
 func newRetry() *wait.Backoff {
 	// Half a minute at most, so that service resumes soon after the API server does.
-	return &wait.Backoff{Duration: pause, Factor: 2, Jitter: 0.2, Steps: 9, Cap: 30 * time.Second}
+	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 9, Cap: 30 * time.Second}
 }
 
 // sleep waits for a time or until the bell rings, and says whether ctx still goes on.

@@ -85,8 +85,7 @@ func (r *Registrar) guardOne(ctx context.Context, mutating bool, anchor *metav1.
 	if a.verb == remove {
 		klog.FromContext(ctx).Info("The anchor is gone; removing the webhook configuration", "configuration", table.NameOf(mutating))
 	}
-	_, err = r.store.act(ctx, mutating, a)
-	return err
+	return r.store.act(ctx, mutating, a)
 }
 
 // report sets the gauge: as if all replicas served all of the table.

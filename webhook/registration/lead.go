@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -29,8 +28,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// afterwards is the time to undo a creation that met the anchor's deletion, also when we are being stopped.
-const afterwards = 5 * time.Second
+// creating is the time for a creation and what follows it. It delays a shutdown by as much at most.
+const creating = 5 * time.Second
 
 // Run registers while this replica holds the Lease, and seeks the Lease otherwise. It writes nothing after ctx has
 // ended, which should be at the first sign of shutdown.
@@ -140,9 +139,11 @@ func (r *Registrar) registerOne(ctx context.Context, w wanted, mutating bool) (o
 	if a.verb == leave || ctx.Err() != nil {
 		return outcome{waiting: len(a.waiting) > 0}, trouble
 	}
-	uid, err := r.store.act(ctx, mutating, a)
-	if err == nil && a.verb == apply && a.uid == "" {
-		err = r.undoWithoutAnchor(ctx, mutating, s.anchor.UID, uid)
+	var err error
+	if a.verb == apply && a.uid == "" {
+		err = r.create(ctx, mutating, a)
+	} else {
+		err = r.store.act(ctx, mutating, a)
 	}
 	return outcome{wrote: err == nil, waiting: len(a.waiting) > 0}, errors.Join(trouble, err)
 }
@@ -166,16 +167,24 @@ func (r *Registrar) see(ctx context.Context, w wanted, mutating bool) (seen, err
 	return s, trouble
 }
 
-// undoWithoutAnchor deletes a configuration that was created while the anchor was being deleted: nothing else would
-// remove it if we went away now and no garbage collector ran.
-func (r *Registrar) undoWithoutAnchor(ctx context.Context, mutating bool, anchorUID, created types.UID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+// create applies what does not exist yet, and takes it away again if the anchor was being deleted meanwhile: nothing
+// else would if we went away now and no garbage collector ran. Being told to stop does not break it off half-way.
+func (r *Registrar) create(ctx context.Context, mutating bool, a action) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creating)
 	defer cancel()
+	return errors.Join(r.store.act(ctx, mutating, a), r.undoWithoutAnchor(ctx, mutating))
+}
+
+func (r *Registrar) undoWithoutAnchor(ctx context.Context, mutating bool) error {
 	anchor, err := r.store.anchor(ctx)
-	if err != nil || anchor != nil && anchor.UID == anchorUID {
+	if err != nil || anchor != nil {
 		return err
 	}
-	return r.store.remove(ctx, mutating, created)
+	live, err := r.store.read(ctx, mutating)
+	if err != nil {
+		return err
+	}
+	return r.store.act(ctx, mutating, withoutAnchor(live))
 }
 
 // note logs and counts what a plan means.

@@ -69,49 +69,47 @@ func (s store) read(ctx context.Context, mutating bool) (*table.Configuration, e
 	return read, nil
 }
 
-// act carries an action out and returns the uid of what was written. A conflict means that the object is no longer the
-// one that was planned for.
-func (s store) act(ctx context.Context, mutating bool, a action) (types.UID, error) {
+// act carries an action out. A conflict means that the object is no longer the one that was planned for.
+func (s store) act(ctx context.Context, mutating bool, a action) error {
 	switch a.verb {
 	case apply:
 		return s.apply(ctx, a)
 	case rewrite:
 		return s.rewrite(ctx, a)
 	case remove:
-		return "", s.remove(ctx, mutating, a.uid)
+		return s.remove(ctx, mutating, a.uid)
 	default:
-		return a.uid, nil
+		return nil
 	}
 }
 
-func (s store) apply(ctx context.Context, a action) (types.UID, error) {
+func (s store) apply(ctx context.Context, a action) error {
 	configuration := *a.configuration
 	// With the uid of an object that is gone, the API server answers 409 and creates nothing.
 	configuration.UID = a.uid
 	body, err := json.Marshal(configuration.Object())
 	if err != nil {
-		return "", fmt.Errorf("encoding %s: %w", configuration.Name, err)
+		return fmt.Errorf("encoding %s: %w", configuration.Name, err)
 	}
-	uid, err := s.patch(ctx, &configuration, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: fieldManager, Force: ptr.To(true)})
-	if err != nil {
-		return "", fmt.Errorf("applying %s: %w", configuration.Name, err)
+	options := metav1.PatchOptions{FieldManager: fieldManager, Force: ptr.To(true)}
+	if err := s.patch(ctx, &configuration, types.ApplyPatchType, body, options); err != nil {
+		return fmt.Errorf("applying %s: %w", configuration.Name, err)
 	}
-	return uid, nil
+	return nil
 }
 
-func (s store) rewrite(ctx context.Context, a action) (types.UID, error) {
+func (s store) rewrite(ctx context.Context, a action) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": a.uid, "resourceVersion": a.version, "ownerReferences": a.configuration.OwnerReferences},
 		"webhooks": webhooksOf(a.configuration),
 	})
 	if err != nil {
-		return "", fmt.Errorf("encoding %s: %w", a.configuration.Name, err)
+		return fmt.Errorf("encoding %s: %w", a.configuration.Name, err)
 	}
-	uid, err := s.patch(ctx, a.configuration, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
-	if err != nil {
-		return "", fmt.Errorf("rewriting %s: %w", a.configuration.Name, err)
+	if err := s.patch(ctx, a.configuration, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+		return fmt.Errorf("rewriting %s: %w", a.configuration.Name, err)
 	}
-	return uid, nil
+	return nil
 }
 
 // webhooksOf returns the list as the kind encodes it, never null: that would leave the live one alone.
@@ -126,20 +124,14 @@ func webhooksOf(configuration *table.Configuration) any {
 	}
 }
 
-func (s store) patch(ctx context.Context, c *table.Configuration, kind types.PatchType, body []byte, options metav1.PatchOptions) (types.UID, error) {
+func (s store) patch(ctx context.Context, c *table.Configuration, kind types.PatchType, body []byte, options metav1.PatchOptions) error {
+	var err error
 	if api := s.client.AdmissionregistrationV1(); c.Mutating {
-		written, err := api.MutatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
-		if err != nil {
-			return "", err
-		}
-		return written.UID, nil
+		_, err = api.MutatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
 	} else {
-		written, err := api.ValidatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
-		if err != nil {
-			return "", err
-		}
-		return written.UID, nil
+		_, err = api.ValidatingWebhookConfigurations().Patch(ctx, c.Name, kind, body, options)
 	}
+	return err
 }
 
 // remove deletes the object with this uid; that it is gone, or another by now, is no error.
