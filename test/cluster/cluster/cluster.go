@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -140,7 +141,7 @@ func (c *Cluster) network() network.Plan {
 	s := c.state.Slot
 	return network.Plan{
 		Bridge: s.bridge(), Pods: s.pods(), Gateway: s.gateway(), Service: s.kubernetesService(),
-		APIServer: netAddrPort(s.gateway(), s.apiServerPort()),
+		APIServer: netip.AddrPortFrom(s.gateway(), uint16(s.apiServerPort())),
 	}
 }
 

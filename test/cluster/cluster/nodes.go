@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fairlead-io/fairlead/test/cluster/internal/cgroup"
 	"github.com/fairlead-io/fairlead/test/cluster/internal/mounts"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -143,13 +142,13 @@ func (c *Cluster) bringUp(ctx context.Context, nodes int) error {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return c.startControlPlane(gctx) })
 	if c.state.Level == LevelReal {
 		if err := c.network().Up(); err != nil {
-			return errors.Join(err, g.Wait())
+			return err
 		}
 		g.Go(func() error { return c.startRegistry(gctx) })
 	}
+	g.Go(func() error { return c.startControlPlane(gctx) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -190,5 +189,3 @@ func (c *Cluster) startRegistry(ctx context.Context) error {
 	}
 	return c.pushPause(ctx)
 }
-
-func netAddrPort(a netip.Addr, port int) netip.AddrPort { return netip.AddrPortFrom(a, uint16(port)) }
