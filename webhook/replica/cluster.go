@@ -1,0 +1,94 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/objects"
+	"github.com/fairlead-io/fairlead/webhook/registration"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// Cluster is a replica in a cluster, or beside one that reaches it by Table.Host.
+type Cluster struct {
+	Options
+	REST *rest.Config
+	// Secret is where the CA is kept, in Table.Namespace.
+	Secret string
+	// Identity tells replicas apart; the Pod's name.
+	Identity string
+	// ConversionService is the Service that reaches replicas which are not ready yet; its name is in the certificate.
+	ConversionService string
+	// PodIP is this replica's address, for the certificate; "" if it is not known.
+	PodIP string
+}
+
+// Run serves, keeps the certificate and takes part in registration until ctx ends.
+func (c Cluster) Run(ctx context.Context) error {
+	if c.Gates.Enabled(features.EnableExternalCerts) {
+		return fmt.Errorf("starting: certificates from outside are not supported; set the feature gate %s=false", features.EnableExternalCerts)
+	}
+	client, err := kubernetes.NewForConfig(c.REST)
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	// The kinds are needed to make the source, and the source to look namespaces up.
+	var source *objects.Cluster
+	known := newPolicies(objects.NewNamespaces(func(ctx context.Context, name string) (map[string]string, bool, error) {
+		return source.LiveNamespace(ctx, name)
+	}, clock.RealClock{}))
+	if source, err = objects.NewCluster(c.REST, c.Log, known.kinds()...); err != nil {
+		return err
+	}
+	registry := newRegistry(c.Version)
+	deps := known.deps(c.Gates, newInjection(registry, known.sidecarSets))
+	config, err := c.Table.Complete(webhook.All(deps))
+	if err != nil {
+		return err
+	}
+	authority, err := c.authority(client, config, registry)
+	if err != nil {
+		return err
+	}
+	entries := webhook.Entries(deps)
+	registrar, err := registration.New(registration.Options{
+		Client: client, Config: config, Entries: entries, Certificates: authority,
+		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry,
+	})
+	if err != nil {
+		return err
+	}
+	service, err := newService(c.Options, registry, entries, source.Synced, authority, false)
+	if err != nil {
+		return err
+	}
+	l, err := service.listen()
+	if err != nil {
+		return err
+	}
+	// The guard works on while we drain; the registrar must write nothing once we are told to stop.
+	return service.run(ctx, l, []task{source.Run, authority.Run, registrar.Guard}, []task{registrar.Run})
+}
+
+func (c Cluster) authority(client kubernetes.Interface, config table.Config, registry prometheus.Registerer) (*certs.Authority, error) {
+	hosts := certs.ServiceHosts(config.Namespace, []string{config.Service, c.ConversionService}, c.PodIP)
+	if config.Host != "" {
+		hosts = append(hosts, config.ServerName())
+	}
+	authority, err := certs.NewAuthority(certs.Options{
+		Client: client, Namespace: config.Namespace, Secret: c.Secret, Hosts: hosts, Clock: clock.RealClock{},
+		Published: registration.Published(client, config),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return authority, authority.RegisterMetrics(registry)
+}

@@ -1,0 +1,96 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook/admission"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+func quiet(t *testing.T) *service {
+	t.Helper()
+	source, err := certs.SelfSigned([]string{"localhost"}, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := Options{BindAddress: "127.0.0.1:0", ShutdownDelay: 200 * time.Millisecond, ShutdownGrace: time.Second, Log: logr.Discard()}
+	s, err := newService(options, newRegistry("v1"), nil, func() error { return nil }, source, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTheOrderOfTheEnd: what registers stops when the drain begins; what requests depend on, when it is over.
+func TestTheOrderOfTheEnd(t *testing.T) {
+	s := quiet(t)
+	l, err := s.listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan string, 2)
+	until := func(name string) task {
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			ended <- name
+			return nil
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.run(ctx, l, []task{until("background")}, []task{until("registration")}) }()
+	cancel()
+	start := time.Now()
+	if first := <-ended; first != "registration" {
+		t.Errorf("%s ended first", first)
+	}
+	if second := <-ended; second != "background" || time.Since(start) < s.options.ShutdownDelay {
+		t.Errorf("%s ended after %s, want background after %s", second, time.Since(start), s.options.ShutdownDelay)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATaskThatFailsEndsTheReplica(t *testing.T) {
+	broken := func(context.Context) error { return errors.New("the watch broke") }
+	idle := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	for name, tasks := range map[string][2][]task{
+		"in the background": {{broken, idle}, {idle}},
+		"at registration":   {{idle}, {broken}},
+	} {
+		s := quiet(t)
+		l, err := s.listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.run(t.Context(), l, tasks[0], tasks[1]); err == nil || !strings.Contains(err.Error(), "the watch broke") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestRoutesShareTheirPath(t *testing.T) {
+	handler := admission.HandlerFunc(func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
+	got := routes([]table.Entry{
+		{Name: "vpod.kb.io", Path: "/validate-pod", Handler: handler},
+		{Name: "mpod.kb.io", Path: "/mutate-pod", Handler: handler},
+		{Name: "vpodeviction.kb.io", Path: "/validate-pod", Handler: handler},
+	})
+	var summary []string
+	for _, route := range got {
+		summary = append(summary, route.Path+" "+strings.Join(route.Webhooks, ","))
+	}
+	if diff := cmp.Diff([]string{"/validate-pod vpod.kb.io,vpodeviction.kb.io", "/mutate-pod mpod.kb.io"}, summary); diff != "" {
+		t.Error(diff)
+	}
+}
