@@ -109,14 +109,13 @@ func readContainers(w *jsonwalk.Walker) (list []*Container, err error) {
 func readNames(w *jsonwalk.Walker, member string) (names []string, err error) {
 	err = w.Array(func() error {
 		var value string
-		err := w.Object(func(name string) (err error) {
+		defer func() { names = append(names, value) }()
+		return w.Object(func(name string) (err error) {
 			if name == member {
 				value, err = w.String()
 			}
 			return err
 		})
-		names = append(names, value)
-		return err
 	})
 	return names, err
 }

@@ -1,7 +1,6 @@
 package sidecarset
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -62,7 +61,7 @@ func benchReviews(b *testing.B, chain mutators.PodChain, body []byte) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		response := chain.Handle(context.Background(), decoded.Request)
+		response := chain.Handle(b.Context(), decoded.Request)
 		if !response.Allowed {
 			b.Fatal(response.Status)
 		}
@@ -83,7 +82,7 @@ func BenchmarkMutatePod(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := mutator.MutatePod(context.Background(), decoded.Request, pod); err != nil {
+		if _, err := mutator.MutatePod(b.Context(), decoded.Request, pod); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -128,7 +127,7 @@ func TestCostDoesNotGrowWithSidecarSets(t *testing.T) {
 	}
 	cost := func(n int) float64 {
 		chain := mutators.PodChain{NewMutator(benchIndex(t, n), namespaceLabels{}, testClock, Options{})}
-		return testing.AllocsPerRun(50, func() { chain.Handle(context.Background(), decoded.Request) })
+		return testing.AllocsPerRun(50, func() { chain.Handle(t.Context(), decoded.Request) })
 	}
 	if one, many := cost(1), cost(2000); many > one+2 { // pools may be emptied by a collection
 		t.Errorf("a review takes %v allocations with one SidecarSet, %v with 2,000 of which one matches", one, many)

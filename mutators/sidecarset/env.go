@@ -138,8 +138,8 @@ func (in *injection) variable(c *podview.Container, name string) (variable, erro
 			if raw == nil {
 				return nil
 			}
-			name, err := nameOf(raw)
-			byName[name] = raw
+			entry, err := nameOf(raw)
+			byName[entry] = raw
 			return err
 		})
 		if err != nil {

@@ -59,6 +59,6 @@ func (m *Mutator) inNamespace(ctx context.Context, namespace string, sets []*Com
 		return nil, fmt.Errorf("looking up namespace %q: %w", namespace, err)
 	}
 	return slices.DeleteFunc(sets, func(s *Compiled) bool {
-		return s.namespaceSelector != nil && !(exists && s.namespaceSelector.Matches(labels.Set(found)))
+		return s.namespaceSelector != nil && (!exists || !s.namespaceSelector.Matches(labels.Set(found)))
 	}), nil
 }

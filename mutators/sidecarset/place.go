@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,7 +49,7 @@ func (in *injection) build(set *Compiled, sidecars []*sidecar) (placements []pla
 		recorded := in.hashes.has(set, s)
 		instances := s.instances
 		if s.hot {
-			if err := in.settlePair(s, recorded); err != nil {
+			if err = in.settlePair(s, recorded); err != nil {
 				return nil, err
 			}
 			if instances, err = s.assign(in.working.index(s)); err != nil {
@@ -122,31 +123,31 @@ func (in *injection) takePlace(list podview.List, i int, p placement) error {
 
 // addMissing appends the entries of a container's lists that another has under another key, or not at all.
 func addMissing(to, from *podview.Container) error {
-	for _, l := range [...]struct {
-		field podview.Field
-		key   string
-	}{{podview.Env, "name"}, {podview.VolumeMounts, "mountPath"}, {podview.VolumeDevices, "devicePath"}} {
-		seen := make(map[string]bool)
-		err := to.Entries(l.field, func(raw jsontext.Value) error {
-			key, err := stringMember(raw, l.key)
-			seen[key] = true
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		var missing []jsontext.Value
-		err = from.Entries(l.field, func(raw jsontext.Value) error {
-			key, err := stringMember(raw, l.key)
-			if !seen[key] {
-				missing = append(missing, raw)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		to.Append(l.field, missing...)
+	return errors.Join(
+		addMissingEntries(to, from, podview.Env, "name"),
+		addMissingEntries(to, from, podview.VolumeMounts, "mountPath"),
+		addMissingEntries(to, from, podview.VolumeDevices, "devicePath"),
+	)
+}
+
+func addMissingEntries(to, from *podview.Container, field podview.Field, keyMember string) error {
+	seen := make(map[string]bool)
+	err := to.Entries(field, func(raw jsontext.Value) error {
+		key, err := stringMember(raw, keyMember)
+		seen[key] = true
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	var missing []jsontext.Value
+	err = from.Entries(field, func(raw jsontext.Value) error {
+		key, unreadable := stringMember(raw, keyMember)
+		if !seen[key] {
+			missing = append(missing, raw)
+		}
+		return unreadable
+	})
+	to.Append(field, missing...)
+	return err
 }

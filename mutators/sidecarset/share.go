@@ -66,10 +66,10 @@ func (in *injection) ownEntries(field podview.Field, pathMember string) (entries
 			continue
 		}
 		err = c.Entries(field, func(raw jsontext.Value) error {
-			e, err := readShared(raw, pathMember)
+			e, unreadable := readShared(raw, pathMember)
 			e.from = c
 			entries = append(entries, e)
-			return err
+			return unreadable
 		})
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -35,9 +36,8 @@ func Post(t T, handler http.Handler, path string, review []byte) Answer {
 	if err != nil {
 		t.Fatalf("posting the review: %v", err)
 	}
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
 	return parseAnswer(t, response.StatusCode, body)

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,8 +38,8 @@ func decode(raw []byte) (value any, err error) {
 	if err := d.Decode(&value); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("data behind the document: %v", err)
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is data behind the document")
 	}
 	return value, nil
 }
@@ -70,7 +70,7 @@ func Objects(t T, folder string) (objects [][]byte) {
 		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw)))
 		for {
 			document, err := documents.Read()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

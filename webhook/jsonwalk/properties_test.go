@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,7 +43,6 @@ func rebuild(w *Walker) (value any, err error) {
 
 // random is a document with white space and escapes in places that JSON allows.
 func random(t *rapid.T, depth int) string {
-	space := func() string { return rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "space") }
 	kinds := 7
 	if depth == 0 {
 		kinds = 5
@@ -55,32 +55,27 @@ func random(t *rapid.T, depth int) string {
 	case 3, 4:
 		return randomString(t)
 	case 5:
-		out := "{" + space()
+		var members []string
 		for i := range rapid.IntRange(0, 4).Draw(t, "members") {
-			if i > 0 {
-				out += "," + space()
-			}
-			out += fmt.Sprintf(`"%d%s%s:%s%s%s`, i, randomString(t)[1:], space(), space(), random(t, depth-1), space())
+			members = append(members, fmt.Sprintf(`"%d%s%s:%s%s`, i, randomString(t)[1:], space(t), space(t), random(t, depth-1)))
 		}
-		return out + "}"
+		return "{" + space(t) + strings.Join(members, space(t)+","+space(t)) + space(t) + "}"
 	default:
-		out := "[" + space()
-		for i := range rapid.IntRange(0, 4).Draw(t, "elements") {
-			if i > 0 {
-				out += "," + space()
-			}
-			out += random(t, depth-1) + space()
+		var elements []string
+		for range rapid.IntRange(0, 4).Draw(t, "elements") {
+			elements = append(elements, random(t, depth-1))
 		}
-		return out + "]"
+		return "[" + space(t) + strings.Join(elements, space(t)+","+space(t)) + space(t) + "]"
 	}
 }
 
+func space(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "space")
+}
+
 func randomString(t *rapid.T) string {
-	out := `"`
-	for range rapid.IntRange(0, 4).Draw(t, "characters") {
-		out += rapid.SampledFrom([]string{"a", "/", "~", "é", "\U0001f600", `\u00e9`, `\ud83d\ude00`, `\"`, `\\`, `\/`, `\n`, `,`, `:`, `}`}).Draw(t, "character")
-	}
-	return out + `"`
+	character := rapid.SampledFrom([]string{"a", "/", "~", "é", "\U0001f600", `\u00e9`, `\ud83d\ude00`, `\"`, `\\`, `\/`, `\n`, `,`, `:`, `}`})
+	return `"` + strings.Join(rapid.SliceOfN(character, 0, 4).Draw(t, "characters"), "") + `"`
 }
 
 func TestWalkReadsWhatEncodingJSONReads(t *testing.T) {
