@@ -38,5 +38,6 @@ func newWebhookCommand(getenv func(string) string) *cobra.Command {
 		},
 	}
 	flags.add(command.Flags(), getenv)
+	command.AddCommand(newPrintCommand(getenv))
 	return command
 }
