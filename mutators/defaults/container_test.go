@@ -3,6 +3,7 @@ package defaults
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -110,6 +111,19 @@ func TestPullPolicy(t *testing.T) {
 	})
 }
 
+// TestLongImage gives the parser's regular expressions an image that would cost them more than ten seconds.
+func TestLongImage(t *testing.T) {
+	top, err := parse(jsontext.Value(`{"image":"` + strings.Repeat("a", 32<<20) + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	pullPolicy("imagePullPolicy", "image")(top)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
 func TestRoundUp(t *testing.T) {
 	testRules(t, []rule{roundUp("r")}, []ruleCase{
 		{"kept as written", `{"r":{"a":"1000m","b":"0.5","c":"1e3","d":"2Gi","e":1.50,"f":"1m","g":"0"}}`, nil},
@@ -122,7 +136,7 @@ func TestRoundUp(t *testing.T) {
 		{"number", `{"r":{"a":0.0000001}}`, []string{`replace /r/a "1m"`}},
 		{"exponent, which stays one", `{"r":{"a":"1e-7"}}`, []string{`replace /r/a "1e-3"`}},
 		{"the largest exponents", `{"r":{"a":"1e-100","b":"1e100","c":"1E","d":"1Ei","e":"1E3"}}`, []string{`replace /r/a "1e-3"`}},
-		{"too far to parse", `{"r":{"a":"1e-99999999","b":1e-99999999}}`, nil},
+		{"too far to parse", `{"r":{"a":"1e-99999999","b":1e-99999999,"c":"12345678901234567890.1e99999999"}}`, nil},
 		{"no quantities", `{"r":{"a":"lots","b":null,"c":{},"d":[1],"e":true,"f":""}}`, nil},
 	})
 }

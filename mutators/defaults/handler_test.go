@@ -1,7 +1,6 @@
 package defaults
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -37,7 +36,7 @@ func TestHandler(t *testing.T) {
 			"decoding SidecarSet: spec.containers: number does not fit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			response := NewSidecarSetHandler().Handle(context.Background(), &c.request)
+			response := NewSidecarSetHandler().Handle(t.Context(), &c.request)
 			if patched := response.Patch != nil; patched != c.patched {
 				t.Errorf("patch %s", response.Patch)
 			}

@@ -47,9 +47,9 @@ func read(w *jsonwalk.Walker, parent *node) (*node, error) {
 		err = n.readMembers(w)
 	case jsontext.KindBeginArray:
 		err = w.Array(func() error {
-			element, err := read(w, n)
+			element, failed := read(w, n)
 			n.elements = append(n.elements, element)
-			return err
+			return failed
 		})
 	default:
 		err = w.Skip()
@@ -125,23 +125,21 @@ func (n *node) string() string {
 
 // put gives an object a member, in the place of the one that has its name. op is the JSON Patch operation that says so:
 // "add" for what was absent or empty, "replace" for what loses a value.
-func (n *node) put(op, name string, value jsontext.Value) *node {
+func (n *node) put(op, name string, value jsontext.Value) {
 	i := n.index(name)
 	if i < 0 {
 		i = len(n.members)
 		n.members = append(n.members, member{name: name, quoted: quote(name)})
 	}
-	return n.putAt(op, i, value)
+	n.putAt(op, i, value)
 }
 
 // putAt is put for the member at an index.
-func (n *node) putAt(op string, i int, value jsontext.Value) *node {
-	child := &node{raw: value, parent: n, op: op}
-	n.members[i].value = child
+func (n *node) putAt(op string, i int, value jsontext.Value) {
+	n.members[i].value = &node{raw: value, parent: n, op: op}
 	for above := n; above != nil && !above.changed; above = above.parent {
 		above.changed = true
 	}
-	return child
 }
 
 // appendTo appends the value with its changes.

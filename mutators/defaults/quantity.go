@@ -41,7 +41,7 @@ func rounded(n *node) (jsontext.Value, bool) {
 	return quote(quantity.String()), true
 }
 
-// Kubernetes' parser needs seconds for an exponent of minus ten millions or as many digits, and minutes for a hundred
+// Kubernetes' parser needs seconds for an exponent of ten millions, or as many digits, and minutes for a hundred
 // millions. Quantities end at 2^63-1 and are rounded to 1e-9, so that nobody needs more than these.
 const (
 	maxQuantityLength   = 256

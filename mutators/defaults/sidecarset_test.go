@@ -216,6 +216,7 @@ func TestSidecarSetRefuses(t *testing.T) {
 		{`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`, "spec.containers[0].resources.limits.cpu: quantities must match"},
 		{`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e-99999999"}}}]}}`, "spec.containers[0].resources.limits.cpu: quantity is too long"},
 		{`{"spec":{"containers":[{"resources":{"requests":{"cpu":1E-99999999}}}]}}`, "spec.containers[0].resources.requests.cpu: quantity is too long"},
+		{`{"spec":{"containers":[{"resources":{"limits":{"cpu":"12345678901234567890.1e99999999"}}}]}}`, "spec.containers[0].resources.limits.cpu: quantity is too long"},
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e-99999999"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e-99999999999999999999"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + strings.Repeat("0", 1<<20) + `1"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
