@@ -28,6 +28,7 @@ type demo struct {
 
 	began   time.Time
 	cluster *cluster.Cluster
+	tag     string // of the product's image
 }
 
 // run is the demo from a bare machine to running Pods.
@@ -68,19 +69,15 @@ func (d *demo) startCluster(ctx context.Context) error {
 	return err
 }
 
-// tag is the product image's; a second run's image has to be pulled, so it needs a tag of its own.
-func (d *demo) tag() string { return fmt.Sprintf("demo-%d", d.began.Unix()) }
-
-func (d *demo) pushImages(ctx context.Context) error {
+func (d *demo) pushImages(ctx context.Context) (err error) {
 	if err := images.PushAll(ctx, d.cluster); err != nil {
 		return err
 	}
-	return installation.PushImage(ctx, d.cluster, d.tag())
+	d.tag, err = installation.PushImage(ctx, d.cluster)
+	return err
 }
 
-func (d *demo) install(ctx context.Context) error {
-	return installation.Upgrade(ctx, d.cluster, d.tag())
-}
+func (d *demo) install(ctx context.Context) error { return installation.Upgrade(ctx, d.cluster, d.tag) }
 
 func (d *demo) applyExamples(ctx context.Context) error {
 	root, err := installation.Root(ctx)

@@ -3,6 +3,7 @@ package installation
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,18 +30,24 @@ func Root(ctx context.Context) (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// PushImage builds the product's image from this tree and pushes it into the cluster's registry as Repository:tag.
-func PushImage(ctx context.Context, c *cluster.Cluster, tag string) error {
+// PushImage builds the product's image from this tree and pushes it into the cluster's registry. Its tag is made from the
+// program, so that an unchanged tree changes nothing in a cluster.
+func PushImage(ctx context.Context, c *cluster.Cluster) (tag string, err error) {
 	dir, err := os.MkdirTemp("", "fairlead-image")
 	if err != nil {
-		return fmt.Errorf("making a folder for the program: %w", err)
+		return "", fmt.Errorf("making a folder for the program: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "fairlead")
 	if err := cluster.BuildStatic(ctx, "github.com/fairlead-io/fairlead/cmd/fairlead", program); err != nil {
-		return err
+		return "", err
 	}
-	return c.PushBinaryImage(ctx, images.Spec{
+	built, err := os.ReadFile(program)
+	if err != nil {
+		return "", fmt.Errorf("reading the program: %w", err)
+	}
+	tag = fmt.Sprintf("tree-%x", sha256.Sum256(built))[:20]
+	return tag, c.PushBinaryImage(ctx, images.Spec{
 		Files: map[string]string{"/fairlead": program}, Entrypoint: []string{"/fairlead"}, User: "65534:65534",
 	}, Repository+":"+tag)
 }
