@@ -2,10 +2,13 @@ package sidecarset
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/test/golden"
 )
@@ -185,4 +188,38 @@ func readFile(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// Thousands of fragments are kept, and sent with every Pod, without the white space of whoever wrote them.
+func TestCompileDropsWhiteSpaceOnly(t *testing.T) {
+	dense, raw := compileEveryKnob(t)
+	spread := jsontext.Value(raw).Clone()
+	if err := spread.Indent(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compile(spread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.all {
+		golden.Equal(t, c.all[i].name, string(c.all[i].instances[0].template.JSON()), string(dense.all[i].instances[0].template.JSON()))
+	}
+	golden.Equal(t, "volumes", fmt.Sprint(c.volumes), fmt.Sprint(dense.volumes))
+}
+
+// namespace is a field of v1alpha1, and there it wins; what has no version may be either.
+func TestCompileReadsNamespaceByVersion(t *testing.T) {
+	const spec = "\nmetadata: {name: s}\nspec: {namespace: a, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: b}}}"
+	for version, want := range map[string]string{"v1alpha1": "a", "v1beta1": "b"} {
+		c, err := Compile(toJSON(t, "apiVersion: apps.kruise.io/"+version+spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Equal(t, version, c.pinned, []string{want})
+	}
+	c, err := Compile(toJSON(t, spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "no version", c.pinned, []string{"a"})
 }

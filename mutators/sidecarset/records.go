@@ -69,7 +69,7 @@ func unreadable(annotation string, err error) error {
 // containers, so for those the revision must be the same too, as far as both are known.
 func (r *records) has(set *Compiled, s *sidecar) bool {
 	e := r.entries[set.name].fields
-	if e.Hash == "" || e.Hash != set.hash {
+	if e.Hash != set.hash {
 		return false
 	}
 	return s.inSidecarList || e.ControllerRevision == set.latestRevision || e.ControllerRevision == "" || set.latestRevision == ""
