@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 func TestContainer(t *testing.T) {
@@ -96,12 +98,12 @@ func TestPullPolicy(t *testing.T) {
 		strings.Repeat("a", 200):               "Always",
 		strings.Repeat("a", 2000):              "IfNotPresent",
 	} {
-		top, err := parse(jsontext.Value(`{"image":` + string(quote(image)) + `}`))
+		top, err := jsontree.Parse(jsontext.Value(`{"image":` + string(jsontree.Quote(image)) + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		pullPolicy("imagePullPolicy", "image")(top)
-		if got := top.text("imagePullPolicy"); got != want {
+		if got := top.TextOf("imagePullPolicy"); got != want {
 			t.Errorf("image %q: %s, want %s", image, got, want)
 		}
 	}
@@ -113,7 +115,7 @@ func TestPullPolicy(t *testing.T) {
 
 // TestLongImage gives the parser's regular expressions an image that would cost them more than ten seconds.
 func TestLongImage(t *testing.T) {
-	top, err := parse(jsontext.Value(`{"image":"` + strings.Repeat("a", 32<<20) + `"}`))
+	top, err := jsontree.Parse(jsontext.Value(`{"image":"` + strings.Repeat("a", 32<<20) + `"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
@@ -19,11 +20,11 @@ func handleSidecarSet(_ context.Context, req *admission.Request) admission.Respo
 	if req.Object == nil {
 		return admission.Failed(undecodable(errors.New("the request has no object")))
 	}
-	top, err := parse(req.Object)
+	top, err := jsontree.Parse(req.Object)
 	if err != nil {
 		return admission.Failed(undecodable(err))
 	}
-	if metadata := top.object("metadata"); metadata != nil && metadata.get("deletionTimestamp") != nil {
+	if metadata := top.Object("metadata"); metadata != nil && metadata.Get("deletionTimestamp") != nil {
 		return admission.Allow()
 	}
 	result, err := defaultSidecarSet(top)

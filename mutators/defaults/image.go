@@ -2,6 +2,8 @@ package defaults
 
 import (
 	"github.com/distribution/reference"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // maxReference is more than any image reference has, with its name of at most 255 bytes, its tag of at most 128 and the
@@ -11,8 +13,8 @@ const maxReference = 1024
 // pullPolicy is the default of a pull policy: Always for the tag latest, or for neither tag nor digest, which means
 // latest; IfNotPresent for everything else, including what is no image reference at all. The image is in member from.
 func pullPolicy(name, from string) rule {
-	return derived(name, func(object *node) string {
-		image := object.text(from)
+	return derived(name, func(object *jsontree.Node) string {
+		image := object.TextOf(from)
 		if len(image) > maxReference {
 			return "IfNotPresent"
 		}

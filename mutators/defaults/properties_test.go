@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 func TestSidecarSetProperties(t *testing.T) {
@@ -128,24 +129,24 @@ func checkUntouched(t fataler, sent jsontext.Value, got Result) {
 // touched place.
 func leaves(t fataler, raw jsontext.Value, touched map[string]bool) (out [][2]string) {
 	t.Helper()
-	top, err := parse(raw)
+	top, err := jsontree.Parse(raw)
 	if err != nil {
 		t.Fatalf("parsing %s: %v", raw, err)
 	}
-	var walk func(n *node, path string)
-	walk = func(n *node, path string) {
+	var walk func(n *jsontree.Node, path string)
+	walk = func(n *jsontree.Node, path string) {
 		switch {
 		case touched[path]:
-		case n.kind() == jsontext.KindBeginArray:
-			for i, element := range n.elements {
+		case n.Kind() == jsontext.KindBeginArray:
+			for i, element := range n.Elements() {
 				walk(element, path+"/"+string(rune('0'+i)))
 			}
-		case n.kind() == jsontext.KindBeginObject:
-			for _, m := range n.members {
-				walk(m.value, path+"/"+escape(m.name))
+		case n.Kind() == jsontext.KindBeginObject:
+			for _, m := range n.Members() {
+				walk(m.Value, path+"/"+jsontree.Escape(m.Name))
 			}
 		default:
-			out = append(out, [2]string{path, string(n.raw)})
+			out = append(out, [2]string{path, string(n.Bytes())})
 		}
 	}
 	walk(top, "")

@@ -7,29 +7,31 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // roundUp replaces the quantities of a resource list that are finer than a thousandth: Kubernetes stores no finer ones
 // and rounds them up. Every other quantity keeps its spelling. What is no quantity stays for the decoder to refuse.
 func roundUp(name string) rule {
-	return func(object *node) {
-		list := object.object(name)
+	return func(object *jsontree.Node) {
+		list := object.Object(name)
 		if list == nil {
 			return
 		}
-		for i, m := range list.members {
-			if rounded, ok := rounded(m.value); ok {
-				list.putAt("replace", i, rounded)
+		for _, m := range list.Members() {
+			if rounded, ok := rounded(m.Value); ok {
+				m.Value.Overwrite(jsontree.Replace, rounded)
 			}
 		}
 	}
 }
 
 // rounded is the quantity rounded up to thousandths, if that changes it.
-func rounded(n *node) (jsontext.Value, bool) {
-	text := n.string()
-	if n.kind() == jsontext.KindNumber {
-		text = string(n.raw)
+func rounded(n *jsontree.Node) (jsontext.Value, bool) {
+	text := n.Text()
+	if n.Kind() == jsontext.KindNumber {
+		text = string(n.Bytes())
 	}
 	if checkQuantity(text) != nil {
 		return nil, false
@@ -38,7 +40,7 @@ func rounded(n *node) (jsontext.Value, bool) {
 	if err != nil || quantity.RoundUp(resource.Milli) {
 		return nil, false
 	}
-	return quote(quantity.String()), true
+	return jsontree.Quote(quantity.String()), true
 }
 
 // Kubernetes' parser needs seconds for an exponent of ten millions, or as many digits, and minutes for a hundred

@@ -4,13 +4,15 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // rule is one line of a table: it writes one default into an object, or leads to the rules of a part of it. Rules
 // ignore values of another kind than they expect: refusing those is for who decodes or validates the object.
-type rule func(object *node)
+type rule func(object *jsontree.Node)
 
-func apply(rules []rule, object *node) {
+func apply(rules []rule, object *jsontree.Node) {
 	for _, r := range rules {
 		r(object)
 	}
@@ -20,9 +22,9 @@ func apply(rules []rule, object *node) {
 // types).
 func unset[T string | int | bool](name string, value T) rule {
 	written := literal(value)
-	return func(object *node) {
-		if object.get(name) == nil {
-			object.put("add", name, written)
+	return func(object *jsontree.Node) {
+		if object.Get(name) == nil {
+			object.Put(jsontree.Add, name, written)
 		}
 	}
 }
@@ -30,22 +32,22 @@ func unset[T string | int | bool](name string, value T) rule {
 // empty is the default of a member whose "" or 0 says as much as its absence (no pointer in the Go types).
 func empty[T string | int](name string, value T) rule {
 	written, zero := literal(value), literal(*new(T))
-	return func(object *node) {
-		if v := object.get(name); v == nil || string(v.raw) == string(zero) {
-			object.put("add", name, written)
+	return func(object *jsontree.Node) {
+		if v := object.Get(name); v == nil || string(v.Bytes()) == string(zero) {
+			object.Put(jsontree.Add, name, written)
 		}
 	}
 }
 
 // derived is the default of a string that depends on the rest of the object.
-func derived(name string, value func(object *node) string) rule {
-	return func(object *node) { empty(name, value(object))(object) }
+func derived(name string, value func(object *jsontree.Node) string) rule {
+	return func(object *jsontree.Node) { empty(name, value(object))(object) }
 }
 
 // in leads into a member that is an object.
 func in(name string, rules ...rule) rule {
-	return func(object *node) {
-		if part := object.object(name); part != nil {
+	return func(object *jsontree.Node) {
+		if part := object.Object(name); part != nil {
 			apply(rules, part)
 		}
 	}
@@ -53,9 +55,9 @@ func in(name string, rules ...rule) rule {
 
 // ensure leads into a member that is an object, which it makes if need be.
 func ensure(name string, rules ...rule) rule {
-	return func(object *node) {
-		if object.get(name) == nil {
-			object.put("add", name, jsontext.Value("{}"))
+	return func(object *jsontree.Node) {
+		if object.Get(name) == nil {
+			object.Put(jsontree.Add, name, jsontext.Value("{}"))
 		}
 		in(name, rules...)(object)
 	}
@@ -63,13 +65,13 @@ func ensure(name string, rules ...rule) rule {
 
 // each leads into the objects of a member that is a list.
 func each(name string, rules ...rule) rule {
-	return func(object *node) {
-		list := object.get(name)
+	return func(object *jsontree.Node) {
+		list := object.Get(name)
 		if list == nil {
 			return
 		}
-		for _, element := range list.elements {
-			if element.kind() == jsontext.KindBeginObject {
+		for _, element := range list.Elements() {
+			if element.Kind() == jsontext.KindBeginObject {
 				apply(rules, element)
 			}
 		}
@@ -79,7 +81,7 @@ func each(name string, rules ...rule) rule {
 func literal[T string | int | bool](value T) jsontext.Value {
 	switch v := any(value).(type) {
 	case string:
-		return quote(v)
+		return jsontree.Quote(v)
 	case int:
 		return strconv.AppendInt(nil, int64(v), 10)
 	default:

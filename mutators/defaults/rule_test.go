@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // ruleCase is an object and the operations that a table of rules makes of it.
@@ -18,12 +20,12 @@ func testRules(t *testing.T, rules []rule, cases []ruleCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			top, err := parse(jsontext.Value(c.object))
+			top, err := jsontree.Parse(jsontext.Value(c.object))
 			if err != nil {
 				t.Fatal(err)
 			}
 			apply(rules, top)
-			if diff := cmp.Diff(c.want, operations(t, top.patch())); diff != "" {
+			if diff := cmp.Diff(c.want, operations(t, top.Patch())); diff != "" {
 				t.Errorf("operations (-want +got):\n%s", diff)
 			}
 		})
@@ -99,16 +101,16 @@ func TestPatchEscapesNames(t *testing.T) {
 // TestFidelity wants everything that no rule names back as it was: order, spelling, spaces inside untouched values.
 func TestFidelity(t *testing.T) {
 	const sent = ` { "z" : [ 1.50 , {"deep" : 9007199254740993} ], "\u0061" : {"k\u00fcnftig":1E3, "n":0}, "list":[{ "x" : -0 },7] } `
-	top, err := parse(jsontext.Value(sent))
+	top, err := jsontree.Parse(jsontext.Value(sent))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(top.appendTo(nil)); " "+got+" " != sent {
+	if got := string(top.Bytes()); " "+got+" " != sent {
 		t.Errorf("unchanged document:\n%s\nwant\n%s", got, sent)
 	}
 	apply([]rule{in("a", empty("n", 5)), each("list", unset("y", 1))}, top)
 	const want = `{"z":[ 1.50 , {"deep" : 9007199254740993} ],"\u0061":{"k\u00fcnftig":1E3,"n":5},"list":[{"x":-0,"y":1},7]}`
-	if got := string(top.appendTo(nil)); got != want {
+	if got := string(top.Bytes()); got != want {
 		t.Errorf("changed document:\n%s\nwant\n%s", got, want)
 	}
 }

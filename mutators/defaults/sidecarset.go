@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // Result is a SidecarSet with its defaults and its two hash annotations (sidecarset.md §2, §3.1).
@@ -52,7 +53,7 @@ func sidecarContainer(injectPolicy string) []rule {
 // SidecarSet defaults a SidecarSet of version v1alpha1 or v1beta1, given as JSON, and hashes it. What the types of the
 // API cannot hold is refused with 400 and its path, as an admission.Refusal.
 func SidecarSet(raw jsontext.Value) (Result, error) {
-	top, err := parse(raw)
+	top, err := jsontree.Parse(raw)
 	if err != nil {
 		return Result{}, undecodable(err)
 	}
@@ -63,12 +64,12 @@ func SidecarSet(raw jsontext.Value) (Result, error) {
 	return result, nil
 }
 
-func defaultSidecarSet(top *node) (Result, error) {
-	if top.kind() != jsontext.KindBeginObject {
-		return Result{}, fmt.Errorf("expected an object, found %s", top.kind())
+func defaultSidecarSet(top *jsontree.Node) (Result, error) {
+	if top.Kind() != jsontext.KindBeginObject {
+		return Result{}, fmt.Errorf("expected an object, found %s", top.Kind())
 	}
 	sidecarSet(top)
-	spec, err := decodeSidecarSetSpec(top.get("spec").appendTo(nil))
+	spec, err := decodeSidecarSetSpec(top.Get("spec").Bytes())
 	if err != nil {
 		return Result{}, err
 	}
@@ -82,24 +83,24 @@ func defaultSidecarSet(top *node) (Result, error) {
 	if err := annotate(top, v1beta1.SidecarSetHashWithoutImageAnnotation, withoutImage); err != nil {
 		return Result{}, err
 	}
-	return Result{Object: top.appendTo(nil), Patch: top.patch(), Hash: hash, HashWithoutImage: withoutImage}, nil
+	return Result{Object: top.AppendTo(nil), Patch: top.Patch(), Hash: hash, HashWithoutImage: withoutImage}, nil
 }
 
 // annotate gives the object an annotation, replacing another value that it has: hashes are ours, never the client's.
-func annotate(object *node, key, value string) error {
+func annotate(object *jsontree.Node, key, value string) error {
 	part, at := object, ""
 	for _, name := range []string{"metadata", "annotations"} {
 		ensure(name)(part)
 		at += "." + name
-		if part = part.object(name); part == nil {
+		if part = part.Object(name); part == nil {
 			return fmt.Errorf("%s: expected an object", at[1:])
 		}
 	}
-	switch old := part.get(key); {
+	switch old := part.Get(key); {
 	case old == nil:
-		part.put("add", key, quote(value))
-	case old.string() != value:
-		part.put("replace", key, quote(value))
+		part.Put(jsontree.Add, key, jsontree.Quote(value))
+	case old.Text() != value:
+		part.Put(jsontree.Replace, key, jsontree.Quote(value))
 	}
 	return nil
 }

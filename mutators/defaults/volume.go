@@ -1,6 +1,10 @@
 package defaults
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
+)
 
 // permissions is the mode 0644 of the files in volumes that Kubernetes itself fills.
 const permissions = 0o644
@@ -46,11 +50,11 @@ var volume = []rule{
 
 // emptyDir makes a volume without a source an empty directory. Any other member may be a source that is newer than
 // what we know, and a second one would make the volume invalid.
-func emptyDir(volume *node) {
-	for _, m := range volume.members {
-		if m.name != "name" && m.value.kind() != jsontext.KindNull {
+func emptyDir(volume *jsontree.Node) {
+	for _, m := range volume.Members() {
+		if m.Name != "name" && m.Value.Kind() != jsontext.KindNull {
 			return
 		}
 	}
-	volume.put("add", "emptyDir", jsontext.Value("{}"))
+	volume.Put(jsontree.Add, "emptyDir", jsontext.Value("{}"))
 }
