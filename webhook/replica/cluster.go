@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
@@ -75,7 +77,24 @@ func (c Cluster) Run(ctx context.Context) error {
 		return err
 	}
 	// The guard works on while we drain; the registrar must write nothing once we are told to stop.
-	return service.run(ctx, l, []task{source.Run, authority.Run, registrar.Guard}, []task{registrar.Run})
+	return service.run(ctx, l, []task{source.Run, authority.Run, registrar.Guard, tidyOnce(source.Synced)}, []task{registrar.Run})
+}
+
+// tidyOnce gives back to the operating system what the first lists left behind: more than what is kept of them.
+func tidyOnce(synced func() error) task {
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for synced() != nil {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+		}
+		debug.FreeOSMemory()
+		return nil
+	}
 }
 
 func (c Cluster) authority(client kubernetes.Interface, config table.Config, registry prometheus.Registerer) (*certs.Authority, error) {

@@ -125,7 +125,9 @@ func (s *service) run(ctx context.Context, l listeners, background, until []task
 	start(living, background)
 	start(stopping, until)
 	s.options.Log.Info("Serving webhooks", "address", l.webhooks.Addr().String())
-	err := s.server.Serve(stopping, l.webhooks, s.options.ShutdownDelay, s.options.ShutdownGrace)
+	err := withHeadroom(func() error {
+		return s.server.Serve(stopping, l.webhooks, s.options.ShutdownDelay, s.options.ShutdownGrace)
+	})
 	stop()
 	end()
 	return errors.Join(err, group.Wait())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 
 	"k8s.io/utils/clock"
 
@@ -48,6 +49,7 @@ func (s Standalone) Run(ctx context.Context) error {
 		l.close()
 		return err
 	}
+	debug.FreeOSMemory() // what reading and compiling many objects left behind is more than what is kept
 	return service.run(ctx, l, []task{directory.Watch}, nil)
 }
 
