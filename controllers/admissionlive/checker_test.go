@@ -3,7 +3,9 @@ package admissionlive
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +32,7 @@ var entries = []table.Entry{
 // api is an API server in which each thing that can be missing can be.
 type api struct {
 	client.Client
+	mu                   sync.Mutex
 	mutating, validating []string // entries; nil: the configuration does not exist
 	readErr, createErr   error
 	noGate               bool
@@ -51,7 +54,16 @@ func newAPI() *api {
 	return a
 }
 
+// set changes what is missing.
+func (a *api) set(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+}
+
 func (a *api) get(name string, obj client.Object) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.looks++
 	missing := apierrors.NewNotFound(schema.GroupResource{Group: "admissionregistration.k8s.io", Resource: "webhookconfigurations"}, name)
 	switch configuration := obj.(type) {
@@ -74,6 +86,8 @@ func (a *api) get(name string, obj client.Object) error {
 }
 
 func (a *api) create(pod *corev1.Pod, opts []client.CreateOption) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.probed = pod.DeepCopy()
 	a.options.ApplyOptions(opts)
 	if a.createErr == nil && !a.noGate {
@@ -136,12 +150,30 @@ func TestTheProbeIsADryRunOfAPodOfOurs(t *testing.T) {
 	}
 }
 
+// journal is the lines of a log.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.lines)
+}
+
 func TestItLooksUntilAdmissionWorksAndNeverAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.mutating = nil
-		var lines []string
-		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+		var lines journal
+		log := funcr.New(func(_, args string) { lines.add(args) }, funcr.Options{})
 		c := New(a, "probes", entries, log)
 		if err := c.Missing(); err == nil {
 			t.Error("ready before it has looked")
@@ -154,28 +186,28 @@ func TestItLooksUntilAdmissionWorksAndNeverAgain(t *testing.T) {
 		if err := c.Missing(); err == nil || !strings.Contains(err.Error(), "kruise-mutating-webhook-configuration does not exist") {
 			t.Errorf("missing is %v", err)
 		}
-		if len(lines) != 1 || !strings.Contains(lines[0], "kruise-mutating-webhook-configuration does not exist") {
+		if lines := lines.all(); len(lines) != 1 || !strings.Contains(lines[0], "kruise-mutating-webhook-configuration does not exist") {
 			t.Errorf("log has %q, want the reason once", lines)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if len(lines) != 2 {
+		if lines := lines.all(); len(lines) != 2 {
 			t.Errorf("log has %q, want the reason again after a minute", lines)
 		}
-		a.mutating, a.noGate = []string{"mpod.kb.io", "msidecarset.kb.io"}, true
+		a.set(func() { a.mutating, a.noGate = []string{"mpod.kb.io", "msidecarset.kb.io"}, true })
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if len(lines) != 3 || !strings.Contains(lines[2], "readiness gate") {
+		if lines := lines.all(); len(lines) != 3 || !strings.Contains(lines[2], "readiness gate") {
 			t.Errorf("log has %q, want the new reason at once", lines)
 		}
-		a.noGate = false
+		a.set(func() { a.noGate = false })
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Missing(); err != nil {
 			t.Errorf("not ready although admission works: %v", err)
 		}
-		if len(lines) != 4 || !strings.Contains(lines[3], "admission is live") {
+		if lines := lines.all(); len(lines) != 4 || !strings.Contains(lines[3], "admission is live") {
 			t.Errorf("log has %q", lines)
 		}
 		looks := a.looks
