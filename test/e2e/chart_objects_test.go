@@ -18,7 +18,7 @@ kind: SidecarSet
 metadata: {name: kept}
 spec:
   selector: {matchLabels: {app: web}}
-  containers: [{name: sidecar, image: bank.test/tool:v1}]
+  containers: [{name: sidecar, image: "bank.test/tool:v1"}]
 `
 
 // TestChartObjects looks at what Helm makes of the chart in a cluster where no Pod of ours runs. Each test leaves the
