@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -181,21 +182,33 @@ func status(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-			fmt.Fprintf(w, "cluster\t%s\nlevel\t%s\nKubernetes\t%s\nfolder\t%s\nregistry\t%s\n\n", c.Name(), c.Level(), c.KubernetesVersion(), c.Dir(), c.Registry())
-			for _, p := range all {
-				pid := "does not run"
-				if p.PID != 0 {
-					pid = "process " + strconv.Itoa(p.PID)
-				}
-				fmt.Fprintf(w, "%s\t%s\n", p.Name, pid)
-			}
-			if err := w.Flush(); err != nil {
+			if err := writeStatus(cmd.OutOrStdout(), c, all); err != nil {
 				return err
 			}
 			return c.Healthy(cmd.Context())
 		},
 	}
+}
+
+func writeStatus(out io.Writer, c *cluster.Cluster, processes []cluster.Process) error {
+	var text strings.Builder
+	row := func(key, value string) { text.WriteString(key + "\t" + value + "\n") }
+	row("cluster", c.Name())
+	row("level", string(c.Level()))
+	row("Kubernetes", c.KubernetesVersion())
+	row("folder", c.Dir())
+	row("registry", c.Registry())
+	row("", "")
+	for _, p := range processes {
+		state := "does not run"
+		if p.PID != 0 {
+			state = "process " + strconv.Itoa(p.PID)
+		}
+		row(p.Name, state)
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, err := io.WriteString(w, text.String())
+	return errors.Join(err, w.Flush())
 }
 
 func env(t *target) *cobra.Command {
@@ -208,13 +221,20 @@ func env(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, kv := range c.Environment() {
-				key, value, _ := strings.Cut(kv, "=")
-				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", key, strings.ReplaceAll(value, "'", `'\''`))
-			}
-			return nil
+			_, err = io.WriteString(cmd.OutOrStdout(), exports(c.Environment()))
+			return err
 		},
 	}
+}
+
+// exports renders variables for a POSIX shell.
+func exports(environment []string) string {
+	var b strings.Builder
+	for _, kv := range environment {
+		key, value, _ := strings.Cut(kv, "=")
+		fmt.Fprintf(&b, "export %s='%s'\n", key, strings.ReplaceAll(value, "'", `'\''`))
+	}
+	return b.String()
 }
 
 // serveRegistry is what a cluster runs as its image registry.

@@ -4,6 +4,7 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,20 +57,20 @@ func (i image) spec(program, tag string) build.Spec {
 }
 
 // PushAll builds every image with every tag and pushes them to the cluster's registry.
-func PushAll(ctx context.Context, c *cluster.Cluster) error {
+func PushAll(ctx context.Context, c *cluster.Cluster) (err error) {
 	dir, err := os.MkdirTemp("", "fairlead-images-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the images' program: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	program := filepath.Join(dir, "app")
-	if err := cluster.BuildStatic(ctx, "github.com/fairlead-io/fairlead/test/images/app", program); err != nil {
+	if err = cluster.BuildStatic(ctx, "github.com/fairlead-io/fairlead/test/images/app", program); err != nil {
 		return err
 	}
 	for _, i := range all {
 		for v := 1; v <= i.versions; v++ {
 			tag := fmt.Sprintf("v%d", v)
-			if err := c.PushBinaryImage(ctx, i.spec(program, tag), i.repository+":"+tag); err != nil {
+			if err = c.PushBinaryImage(ctx, i.spec(program, tag), i.repository+":"+tag); err != nil {
 				return err
 			}
 		}

@@ -79,7 +79,8 @@ func (c *Cluster) releaseLock(l *filelock.Lock) {
 	l.Release()
 }
 
-func (c *Cluster) say(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
+// say reports progress. That nobody can be told is no reason to stop.
+func (c *Cluster) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
 // Name is the cluster's name.
 func (c *Cluster) Name() string { return c.state.Name }
@@ -97,7 +98,7 @@ func (c *Cluster) Dir() string { return c.dir }
 func (c *Cluster) Nodes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var names []string
+	names := make([]string, 0, len(c.state.Nodes))
 	for _, n := range c.state.Nodes {
 		names = append(names, nodeName(n))
 	}

@@ -4,7 +4,6 @@ package cluster_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,9 +63,8 @@ func answer(url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	return strings.TrimSpace(string(body)), err
+	return strings.TrimSpace(string(body)), errors.Join(err, resp.Body.Close())
 }
 
 func answers(url, want string) func() error {
@@ -530,7 +528,7 @@ func bridgesHaveOwners(t *testing.T) {
 			t.Errorf("link left: %s", l)
 		}
 	}
-	rules, err := exec.CommandContext(context.Background(), "iptables-save").Output()
+	rules, err := exec.CommandContext(t.Context(), "iptables-save").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func (c *Cluster) nodeSpec(node, program string) (process.Spec, error) {
 	if err != nil {
 		return process.Spec{}, err
 	}
-	if err := tree.Make(c.state.podCgroup(node)); err != nil {
+	if err = tree.Make(c.state.podCgroup(node)); err != nil {
 		return process.Spec{}, err
 	}
 	procs, err := tree.MakeLeaf(c.state.programCgroup(node))

@@ -117,10 +117,10 @@ func (o Options) validate() error {
 	}
 	v, err := version.ParseSemantic(o.KubernetesVersion)
 	if err != nil {
-		return fmt.Errorf("Kubernetes version %q: want one like %s: %w", o.KubernetesVersion, DefaultKubernetesVersion, err)
+		return fmt.Errorf("reading the Kubernetes version %q: want one like %s: %w", o.KubernetesVersion, DefaultKubernetesVersion, err)
 	}
 	if v.LessThan(oldest) {
-		return fmt.Errorf("Kubernetes version %s: the oldest supported is %s", o.KubernetesVersion, oldest)
+		return fmt.Errorf("using Kubernetes version %s: the oldest supported is %s", o.KubernetesVersion, oldest)
 	}
 	return layout{dir: filepath.Join(o.StateRoot, o.Name)}.checkSocketPaths()
 }

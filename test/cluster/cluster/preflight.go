@@ -90,7 +90,7 @@ func InstallPackages(ctx context.Context, log io.Writer) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Fprintf(log, "installing the packages %s\n", strings.Join(missing, " "))
+	_, _ = fmt.Fprintf(log, "installing the packages %s\n", strings.Join(missing, " "))
 	for _, args := range [][]string{{"update", "-q"}, append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")

@@ -36,23 +36,17 @@ func helperProgram(ctx context.Context, given, cache string) (string, error) {
 // copyProgram copies an executable, so that it stays what it is while the cluster runs: `go run` deletes its own,
 // and a later build replaces the cached one.
 func copyProgram(from, to string) error {
-	source, err := os.Open(from)
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o755)
+	}
 	if err != nil {
 		return fmt.Errorf("copying the helper: %w", err)
 	}
-	defer source.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("copying the helper: %w", err)
-	}
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return fmt.Errorf("copying the helper: %w", err)
-	}
-	if _, err := io.Copy(target, source); err != nil {
-		target.Close()
-		return fmt.Errorf("copying the helper: %w", err)
-	}
-	return target.Close()
+	return nil
 }
 
 // reaper is a process that stops the cluster when this one ends without doing so: by a signal, a panic of the

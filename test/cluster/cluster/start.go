@@ -23,7 +23,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Preflight(opts.Level); err != nil {
+	if err = Preflight(opts.Level); err != nil {
 		return nil, err
 	}
 	c := newCluster(opts)
@@ -87,10 +87,10 @@ func (c *Cluster) create(ctx context.Context, opts Options) error {
 		Name: opts.Name, Level: opts.Level, Phase: phaseStarting, KubernetesVersion: opts.KubernetesVersion,
 		Controllers: opts.Controllers, ExtraArgs: opts.ExtraArgs, Binaries: programs.Kubernetes, Helm: programs.Helm,
 	}
-	if err := c.claimSlot(ctx); err != nil {
+	if err = c.claimSlot(ctx); err != nil {
 		return err
 	}
-	if err := copyProgram(helper, c.helper()); err != nil {
+	if err = copyProgram(helper, c.helper()); err != nil {
 		return errors.Join(err, c.teardown())
 	}
 	if c.reaper, err = startReaper(c.helper(), c.state.Name, c.root); err != nil {

@@ -53,7 +53,7 @@ func nodeName(number int) string { return "node" + strconv.Itoa(number) }
 func nodeNumber(node string) (int, error) {
 	number, err := strconv.Atoi(strings.TrimPrefix(node, "node"))
 	if err != nil || nodeName(number) != node {
-		return 0, fmt.Errorf("node %q: nodes are called node1, node2, ...", node)
+		return 0, fmt.Errorf("node %q: nodes are called node1, node2 and so on", node)
 	}
 	return number, nil
 }

@@ -83,7 +83,7 @@ func TestNodeNumber(t *testing.T) {
 }
 
 func TestStateFits(t *testing.T) {
-	real := state{Level: LevelReal, KubernetesVersion: "1.37.2", ExtraArgs: map[string][]string{Kubelet: {"-v=4"}}}
+	running := state{Level: LevelReal, KubernetesVersion: "1.37.2", ExtraArgs: map[string][]string{Kubelet: {"-v=4"}}}
 	same := Options{Level: LevelReal, KubernetesVersion: "1.37.2", ExtraArgs: map[string][]string{Kubelet: {"-v=4"}}}
 	tests := []struct {
 		name   string
@@ -102,7 +102,7 @@ func TestStateFits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := same
 			tt.change(&o)
-			if got := real.fits(o); got != tt.want {
+			if got := running.fits(o); got != tt.want {
 				t.Errorf("fits: %t, want %t", got, tt.want)
 			}
 		})

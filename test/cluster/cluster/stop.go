@@ -40,11 +40,11 @@ func (c *Cluster) teardown() error {
 		return err
 	}
 	if c.state.Level == LevelReal {
-		if err := c.undoNodes(); err != nil {
+		if err = c.undoNodes(); err != nil {
 			return err
 		}
 	}
-	if err := process.Stop(func() ([]process.Proc, error) { return process.Find(c.dir, "") }, 0); err != nil {
+	if err = process.Stop(func() ([]process.Proc, error) { return process.Find(c.dir, "") }, 0); err != nil {
 		return err
 	}
 	// the state file is in the folder, and must be the last to go

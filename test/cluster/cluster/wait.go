@@ -85,7 +85,7 @@ func (c *Cluster) await(ctx context.Context, name string, ended <-chan struct{},
 		case <-ended:
 			return fmt.Errorf("%s ended at its start:\n%s", name, lastLines(c.log(name)))
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w (last: %v)", name, context.Cause(ctx), last)
+			return fmt.Errorf("waiting for %s: %w (last: %w)", name, context.Cause(ctx), last)
 		case <-time.After(waitPoll):
 		}
 	}
@@ -115,7 +115,7 @@ func httpOK(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	_ = resp.Body.Close() // only the status is of interest
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %s", url, strconv.Itoa(resp.StatusCode))
 	}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"runtime"
@@ -121,20 +120,19 @@ func writeEntry(w *tar.Writer, header tar.Header, source string) error {
 	if header.Typeflag != tar.TypeReg {
 		return w.WriteHeader(&header)
 	}
-	f, err := os.Open(source)
+	info, err := os.Stat(source)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	content, err := os.ReadFile(source)
 	if err != nil {
 		return err
 	}
-	header.Size, header.Mode = info.Size(), int64(info.Mode().Perm()&0o755)
-	if err := w.WriteHeader(&header); err != nil {
+	header.Size, header.Mode = int64(len(content)), int64(info.Mode().Perm()&0o755)
+	if err = w.WriteHeader(&header); err != nil {
 		return err
 	}
-	_, err = io.Copy(w, f)
+	_, err = w.Write(content)
 	return err
 }
 

@@ -2,6 +2,7 @@ package images
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,11 +34,11 @@ func entries(t *testing.T, img v1.Image) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { _ = r.Close() })
 	var got []string
 	for tr := tar.NewReader(r); ; {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return got
 		}
 		if err != nil {
@@ -97,10 +98,11 @@ func TestDigests(t *testing.T) {
 		}
 		return d.String()
 	}
-	if digest("V=1") != digest("V=1") {
+	first, again, other := digest("V=1"), digest("V=1"), digest("V=2")
+	if first != again {
 		t.Error("equal specs have different digests")
 	}
-	if digest("V=1") == digest("V=2") {
+	if first == other {
 		t.Error("different specs have one digest")
 	}
 }

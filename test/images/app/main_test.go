@@ -18,13 +18,12 @@ func TestWebAnswersEveryPath(t *testing.T) {
 	server := httptest.NewServer(web("v2"))
 	defer server.Close()
 	for _, path := range []string{"/", "/a/b?c"} {
-		resp, err := http.Get(server.URL + path)
+		resp, err := server.Client().Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || string(body) != "v2\n" {
+		if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || string(body) != "v2\n" {
 			t.Errorf("%s: %d %q %v", path, resp.StatusCode, body, err)
 		}
 	}

@@ -16,8 +16,9 @@ func main() {
 	name := flag.String("name", cluster.DefaultName, "name of the cluster")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := push(ctx, *name); err != nil {
+	err := push(ctx, *name)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}

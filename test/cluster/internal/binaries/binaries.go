@@ -51,7 +51,7 @@ func Ensure(ctx context.Context, cacheDir, kubernetes string, log io.Writer) (Se
 		return set, nil
 	}
 	lock, err := filelock.Acquire(ctx, filepath.Join(cacheDir, "build.lock"), func() {
-		fmt.Fprintln(log, "waiting for another process that builds Kubernetes")
+		say(log, "waiting for another process that builds Kubernetes")
 	})
 	if err != nil {
 		return Set{}, err

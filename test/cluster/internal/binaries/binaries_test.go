@@ -68,7 +68,7 @@ func TestFolderFollowsThePin(t *testing.T) {
 	base := func() recipe {
 		return recipe{Product: "p", Version: "1.0.0", Platform: "linux/amd64", Module: "m", Programs: []program{{Name: "a", Package: "x/a", LDFlags: "-s"}}}
 	}
-	if base().folder() != base().folder() {
+	if first, again := base().folder(), base().folder(); first != again {
 		t.Error("equal pins have different folders")
 	}
 	if dir := base().folder(); !strings.HasPrefix(dir, "p/1.0.0-") || len(dir) != len("p/1.0.0-")+12 {

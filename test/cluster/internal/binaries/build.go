@@ -25,7 +25,7 @@ func (r recipe) build(ctx context.Context, cacheDir string, log io.Writer) error
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return fmt.Errorf("making the cache folder: %w", err)
 	}
-	fmt.Fprintf(log, "building %s once, into %s\n", r, out)
+	say(log, "building %s once, into %s", r, out)
 	if r.Module != "" {
 		if err := writeModule(ctx, work, r.Version, log); err != nil {
 			return err
@@ -96,6 +96,9 @@ func tail(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
+// say reports progress. That nobody can be told is no reason to stop a build.
+func say(log io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(log, format+"\n", args...) }
+
 // progress counts the packages that `go build -v` names and reports them from time to time.
 type progress struct {
 	label    string
@@ -126,7 +129,7 @@ func (l lineCounter) Write(b []byte) (int, error) {
 
 // tick reports the start, then every heartbeat, until the returned function is called.
 func (p *progress) tick() (stop func()) {
-	fmt.Fprintln(p.log, p.label)
+	say(p.log, "%s", p.label)
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -138,7 +141,7 @@ func (p *progress) tick() (stop func()) {
 			case <-done:
 				return
 			case <-t.C:
-				fmt.Fprintf(p.log, "%s: %d packages compiled, %s\n", p.label, p.packages.Load(), time.Since(p.start).Round(time.Second))
+				say(p.log, "%s: %d packages compiled, %s", p.label, p.packages.Load(), time.Since(p.start).Round(time.Second))
 			}
 		}
 	}()

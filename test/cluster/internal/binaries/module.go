@@ -32,7 +32,7 @@ func writeModule(ctx context.Context, dir, kubernetes string, log io.Writer) err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	fmt.Fprintf(log, "fetching the module k8s.io/kubernetes v%s\n", kubernetes)
+	say(log, "fetching the module k8s.io/kubernetes v%s", kubernetes)
 	out, failed := runGo(ctx, dir, nil, "mod", "download", "-json", "k8s.io/kubernetes@v"+kubernetes)
 	var download struct{ GoMod, Error string }
 	if err := json.Unmarshal(out, &download); err != nil {

@@ -3,6 +3,7 @@ package filelock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,8 +49,8 @@ func try(path string) (*Lock, error) {
 	if err == nil && isAt(f, path) {
 		return &Lock{file: f}, nil
 	}
-	f.Close()
-	if err == nil || err == syscall.EWOULDBLOCK || err == syscall.EINTR {
+	_ = f.Close() // nothing was written
+	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("locking %s: %w", path, err)
@@ -67,10 +68,10 @@ func isAt(f *os.File, path string) bool {
 }
 
 // Release frees the lock.
-func (l *Lock) Release() { l.file.Close() }
+func (l *Lock) Release() { _ = l.file.Close() }
 
 // Remove frees the lock and removes its file.
 func (l *Lock) Remove() {
 	_ = os.Remove(l.file.Name()) // a file that stays behind locks nobody out
-	l.file.Close()
+	_ = l.file.Close()
 }

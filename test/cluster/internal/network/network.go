@@ -64,9 +64,12 @@ func (p Plan) AddAddress(a netip.Prefix) error {
 
 // RemoveAddress takes from the bridge an address that AddAddress gave it as a /32. It is not an error if it is not there.
 func (p Plan) RemoveAddress(a netip.Addr) error {
+	if !linkExists(p.Bridge) {
+		return nil
+	}
 	link, err := net.InterfaceByName(p.Bridge)
 	if err != nil {
-		return nil // no bridge, no address
+		return fmt.Errorf("finding the link %s: %w", p.Bridge, err)
 	}
 	addrs, err := link.Addrs()
 	if err != nil {

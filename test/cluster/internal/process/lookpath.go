@@ -16,7 +16,7 @@ func LookPath(name string) (string, error) {
 		return path, nil
 	}
 	for _, dir := range filepath.SplitList(adminPath) {
-		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+		if found, missing := exec.LookPath(filepath.Join(dir, name)); missing == nil {
 			return found, nil
 		}
 	}

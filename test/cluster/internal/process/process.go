@@ -50,7 +50,7 @@ func Start(owner string, s Spec) (<-chan struct{}, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the program has it open itself
 	path, err := LookPath(s.Args[0])
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Name, err)
@@ -58,11 +58,12 @@ func Start(owner string, s Spec) (<-chan struct{}, error) {
 	args := append([]string{path}, s.Args[1:]...)
 	if len(s.CgroupProcs) > 0 {
 		// a shell that moves itself and becomes the program: the program never runs a moment outside
-		script := ""
+		var script strings.Builder
 		for _, f := range s.CgroupProcs {
-			script += fmt.Sprintf("echo $$ > %s || exit 70\n", shellQuote(f))
+			fmt.Fprintf(&script, "echo $$ > %s || exit 70\n", shellQuote(f))
 		}
-		args = append([]string{"/bin/sh", "-c", script + `exec "$0" "$@"`}, args...)
+		script.WriteString(`exec "$0" "$@"`)
+		args = append([]string{"/bin/sh", "-c", script.String()}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append([]string{

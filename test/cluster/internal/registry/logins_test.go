@@ -30,11 +30,11 @@ func TestLogins(t *testing.T) {
 		if user != "" {
 			r.SetBasicAuth(user, password)
 		}
-		resp, err := http.DefaultClient.Do(r)
+		resp, err := server.Client().Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
+		t.Cleanup(func() { _ = resp.Body.Close() })
 		if got := resp.Header.Get("WWW-Authenticate"); (got != "") != (resp.StatusCode == http.StatusUnauthorized) {
 			t.Errorf("status %d with WWW-Authenticate %q", resp.StatusCode, got)
 		}

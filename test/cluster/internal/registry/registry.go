@@ -35,7 +35,7 @@ func Serve(ctx context.Context, address, dir string, accessLog io.Writer) error 
 		return fmt.Errorf("listening for image pulls: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	context.AfterFunc(ctx, func() { server.Close() })
+	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving images: %w", err)
 	}
@@ -116,7 +116,7 @@ func keep(dir, path, mediaType string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("keeping the manifest: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already when all went well
 	_, err = tmp.Write(append([]byte(mediaType+"\n"), body...))
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return fmt.Errorf("keeping the manifest: %w", err)

@@ -51,13 +51,13 @@ func start(t *testing.T, dir string, log io.Writer) *httptest.Server {
 	return s
 }
 
-func get(t *testing.T, url string) (status int, body string) {
+func get(t *testing.T, server *httptest.Server, path string) (status int, body string) {
 	t.Helper()
-	resp, err := http.Get(url)
+	resp, err := server.Client().Get(server.URL + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	t.Cleanup(func() { _ = resp.Body.Close() })
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestImagesSurviveARestart(t *testing.T) {
 			"/v2/web/manifests/v1?ns=third.test":                                http.StatusNotFound,
 			"/v2/web/blobs/sha256:" + strings.Repeat("0", 64) + "?ns=bank.test": http.StatusNotFound,
 		} {
-			if got, body := get(t, server.URL+path); got != status {
+			if got, body := get(t, server, path); got != status {
 				t.Errorf("%s answers %d (%s), want %d", path, got, body, status)
 			}
 		}
