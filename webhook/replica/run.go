@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/certs"
 	"github.com/fairlead-io/fairlead/webhook/server"
@@ -100,9 +101,9 @@ type task func(context.Context) error
 // run serves until ctx ends and the last request is answered. The tasks in background live as long as requests are
 // served; those in `until` end when draining begins. A task that fails ends the replica.
 func (s *service) run(ctx context.Context, l listeners, background, until []task) error {
-	stopping, stop := context.WithCancel(ctx)
+	stopping, stop := context.WithCancel(klog.NewContext(ctx, s.options.Log))
 	defer stop()
-	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	living, end := context.WithCancel(context.WithoutCancel(stopping))
 	defer end()
 	if l.metrics != nil {
 		background = append(background, serving(l.metrics, s.metrics))

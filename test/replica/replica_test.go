@@ -1,0 +1,242 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/webhook/replica"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+const (
+	crd      = "../../charts/kruise/files/crds/apps.kruise.io_sidecarsets.yaml"
+	manifest = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: kruise-system}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: kruise-anchor}
+---
+apiVersion: apps.kruise.io/v1beta1
+kind: SidecarSet
+metadata: {name: agents}
+spec:
+  selector: {matchLabels: {app: web}}
+  namespaceSelector: {matchLabels: {team: a}}
+  containers: [{name: agent, image: "bank.test/tool:v1"}]
+`
+	// patience is for what takes a Lease, which is sought every 2 s, and a busy machine.
+	patience = 60 * time.Second
+)
+
+// world is an API server with the SidecarSet above, and the service that replicas join.
+type world struct {
+	*testing.T
+	*cluster.Cluster
+	client  *kubernetes.Clientset
+	service *service
+	started int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	c := cluster.ForTest(t, cluster.Options{Level: cluster.LevelAPIServer})
+	client, err := c.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, Cluster: c, client: client, service: newService(t)}
+	w.kubectl("", "apply", "--server-side", "-f", crd)
+	w.kubectl("", "wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+	w.kubectl(manifest, "apply", "-f", "-")
+	return w
+}
+
+func (w *world) kubectl(stdin string, args ...string) {
+	w.Helper()
+	if out, err := w.KubectlInput(w.Context(), strings.NewReader(stdin), args...); err != nil {
+		w.Fatalf("%v: %s", err, out)
+	}
+}
+
+// running is a replica of the service.
+type running struct {
+	webhooks, health string
+	ready            atomic.Bool
+	stop             func()
+}
+
+// start runs a replica and waits until the service sends requests to it.
+func (w *world) start() *running {
+	w.Helper()
+	w.started++
+	r := &running{webhooks: freeAddress(w.T), health: freeAddress(w.T)}
+	run := replica.Cluster{
+		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: fmt.Sprintf("replica-%d", w.started),
+		Options: replica.Options{
+			BindAddress: r.webhooks, HealthAddr: r.health, Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
+			Table:         table.Config{Host: w.service.Addr().String()},
+			ShutdownDelay: 1500 * time.Millisecond, ShutdownGrace: 5 * time.Second,
+		},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.Errorf("replica %s: %v", run.Identity, err)
+		}
+	})
+	w.Cleanup(r.stop)
+	probing, end := context.WithCancel(context.Background())
+	w.Cleanup(end)
+	go r.probe(probing)
+	w.service.add(r)
+	w.until("replica "+run.Identity+" is ready", r.ready.Load)
+	return r
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (w *world) until(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+// namespace makes a namespace of a team with the account that Pods need, which no controller is here to make.
+func (w *world) namespace(name, team string) {
+	w.Helper()
+	labelled := metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}
+	if _, err := w.client.CoreV1().Namespaces().Create(w.Context(), &corev1.Namespace{ObjectMeta: labelled}, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := w.client.CoreV1().ServiceAccounts(name).Create(w.Context(), account, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// admit says which containers a Pod of app web would have.
+func (w *world) admit(namespace string) ([]string, error) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "bank.test/web:v1"}}},
+	}
+	admitted, err := w.client.CoreV1().Pods(namespace).Create(w.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range admitted.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return names, nil
+}
+
+func (w *world) untilAdmitted(namespace string, want ...string) {
+	w.Helper()
+	w.until(fmt.Sprintf("a Pod has the containers %v", want), func() bool {
+		got, err := w.admit(namespace)
+		return err == nil && slices.Equal(got, want)
+	})
+}
+
+var injected = []string{"agent", "web"}
+
+func TestReplicasOnAnAPIServer(t *testing.T) {
+	if _, err := os.Stat(crd); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.namespace("shop", "a")
+	w.namespace("other", "b")
+	first := w.start()
+	w.untilAdmitted("shop", injected...)
+	w.untilAdmitted("other", "web")
+	w.Run("a new namespace is known at once", func(*testing.T) { newNamespaces(w) })
+	w.Run("rolling restarts go unnoticed", func(*testing.T) { rollingRestarts(w, first) })
+	w.Run("SidecarSets are followed", func(*testing.T) { changes(w) })
+}
+
+// newNamespaces: the first Pod of a namespace comes before any watch can have told of it.
+func newNamespaces(w *world) {
+	for i := range 10 {
+		name := fmt.Sprintf("new-%d", i)
+		w.namespace(name, "a")
+		if got, err := w.admit(name); err != nil || !slices.Equal(got, injected) {
+			w.Errorf("the first Pod in %s has %v (%v), want %v", name, got, err, injected)
+		}
+	}
+}
+
+// rollingRestarts replaces the replica three times under load.
+func rollingRestarts(w *world, old *running) {
+	ctx, cancel := context.WithCancel(w.Context())
+	var load sync.WaitGroup
+	var admitted atomic.Int64
+	for range 6 {
+		load.Go(func() {
+			for ctx.Err() == nil {
+				if got, err := w.admit("shop"); err != nil || !slices.Equal(got, injected) {
+					w.Errorf("a Pod has %v (%v), want %v", got, err, injected)
+				}
+				admitted.Add(1)
+			}
+		})
+	}
+	for range 3 {
+		before := admitted.Load()
+		fresh := w.start()
+		old.stop()
+		old = fresh
+		if admitted.Load() == before {
+			w.Error("there was no load during a restart")
+		}
+	}
+	cancel()
+	load.Wait()
+	w.Logf("%d Pods admitted during three restarts", admitted.Load())
+}
+
+func changes(w *world) {
+	w.kubectl("", "patch", "sidecarset", "agents", "--type=merge", "-p",
+		`{"spec":{"containers":[{"name":"renamed","image":"bank.test/tool:v2"}]}}`)
+	w.untilAdmitted("shop", "renamed", "web")
+	w.kubectl("", "label", "namespace", "shop", "team=b", "--overwrite")
+	w.untilAdmitted("shop", "web")
+	w.kubectl("", "label", "namespace", "shop", "team=a", "--overwrite")
+	w.untilAdmitted("shop", "renamed", "web")
+	w.kubectl("", "delete", "sidecarset", "agents")
+	w.untilAdmitted("shop", "web")
+}
