@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"testing"
@@ -105,7 +104,7 @@ func (a *api) remove(t testing.TB) {
 
 func (a *api) secret(t testing.TB) *corev1.Secret {
 	t.Helper()
-	secret, err := a.CoreV1().Secrets(testNamespace).Get(context.Background(), testSecret, metav1.GetOptions{})
+	secret, err := a.CoreV1().Secrets(testNamespace).Get(t.Context(), testSecret, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

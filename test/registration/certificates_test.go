@@ -16,20 +16,9 @@ const secret = "kruise-webhook-certs"
 
 // certificates lets replicas race for the first CA on a real API server, and then takes the Secret away from them.
 func certificates(w *world) {
-	ctx, stop := context.WithCancel(context.Background())
-	var group sync.WaitGroup
-	w.Cleanup(func() { stop(); group.Wait() })
 	var replicas []*certs.Authority
 	for range 5 {
-		authority, err := certs.NewAuthority(certs.Options{
-			Client: w.client, Namespace: namespace, Secret: secret, Hosts: []string{w.config.ServerName()}, Clock: clock.RealClock{},
-			Published: registration.Published(w.client, w.config),
-		})
-		if err != nil {
-			w.Fatal(err)
-		}
-		replicas = append(replicas, authority)
-		group.Go(func() { w.check(authority.Run(ctx)) })
+		replicas = append(replicas, w.authority())
 	}
 	agreed := func(other []byte) func() bool {
 		return func() bool {
@@ -53,4 +42,47 @@ func certificates(w *world) {
 	if got := w.registered(); got != "nothing" {
 		w.Errorf("registered %s", got)
 	}
+}
+
+// Every replica is gone, and the Secret with them: what is registered trusts a CA that nobody has. The first replica to
+// start makes a new one, registers it, and only then is ready.
+func everythingLost(w *world) {
+	registered := registeredWorld(w)
+	registered.stop()
+	old := w.live().Webhooks[0].ClientConfig.CABundle
+	w.until("the Lease is given up", func() bool {
+		lease, err := w.client.CoordinationV1().Leases(namespace).Get(w.Context(), registration.LeaseName, metav1.GetOptions{})
+		return err == nil && *lease.Spec.HolderIdentity == ""
+	})
+	authority := w.authority()
+	w.until("there is a new CA", func() bool { return authority.Bundle() != nil })
+	if authority.Ready() == nil {
+		w.Error("ready although no client trusts its CA")
+	}
+	w.source = authority
+	w.start("two", true)
+	w.until("the new CA is registered", func() bool {
+		return bytes.Equal(w.live().Webhooks[0].ClientConfig.CABundle, authority.Bundle())
+	})
+	w.until("the replica is ready", func() bool { return authority.Ready() == nil })
+	if bytes.Equal(old, authority.Bundle()) {
+		w.Error("the CA is the old one")
+	}
+}
+
+// authority runs a replica's certificates until the test ends.
+func (w *world) authority() *certs.Authority {
+	w.Helper()
+	authority, err := certs.NewAuthority(certs.Options{
+		Client: w.client, Namespace: namespace, Secret: secret, Hosts: []string{w.config.ServerName()}, Clock: clock.RealClock{},
+		Published: registration.Published(w.client, w.config),
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { w.check(authority.Run(ctx)) })
+	w.Cleanup(func() { stop(); group.Wait() })
+	return authority
 }

@@ -38,6 +38,7 @@ func TestRegistration(t *testing.T) {
 		"the Lease passes on at once":          leaseHandedOver,
 		"the hook's anchor is none":            hookAnchor,
 		"replicas race for the CA":             certificates,
+		"a new CA when everything was lost":    everythingLost,
 	} {
 		t.Run(name, func(t *testing.T) { test(newWorld(t, c)) })
 	}

@@ -37,12 +37,12 @@ func (r *Registrar) Guard(ctx context.Context) error {
 
 // watch rings at every change of the three objects. Each is watched by its name: we may read no other.
 func (r *Registrar) watch(ctx context.Context) error {
-	var all []cache.SharedIndexInformer
-	for _, name := range []string{table.AnchorName, table.ValidatingName} {
-		all = append(all, informers.NewFilteredValidatingWebhookConfigurationInformer(r.options.Client, 0, cache.Indexers{}, named(name)))
-	}
-	all = append(all, informers.NewFilteredMutatingWebhookConfigurationInformer(r.options.Client, 0, cache.Indexers{}, named(table.MutatingName)))
-	for _, informer := range all {
+	client := r.options.Client
+	for _, informer := range []cache.SharedIndexInformer{
+		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.AnchorName)),
+		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.ValidatingName)),
+		informers.NewFilteredMutatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.MutatingName)),
+	} {
 		_, guarding := informer.AddEventHandler(r.guardBell.OnEvents())
 		_, leading := informer.AddEventHandler(r.leadBell.OnEvents())
 		if err := errors.Join(guarding, leading); err != nil {

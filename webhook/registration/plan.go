@@ -107,7 +107,7 @@ func (a action) toward(w wanted, mutating bool, anchor *metav1.OwnerReference, l
 		desired = w.config.Empty(mutating, anchor)
 	}
 	surplus := surplusIn(desired, live, sorted.dropped)
-	a.differences = append(surplus, differences(desired, live)...)
+	a.differences = slices.Concat(surplus, differences(desired, live))
 	switch {
 	case len(a.differences) == 0:
 	case len(surplus) > 0:

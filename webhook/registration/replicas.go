@@ -143,7 +143,7 @@ func ask(ctx context.Context, client *http.Client, address string) ([]string, er
 	if err != nil {
 		return nil, fmt.Errorf("asking replica %s: %w", address, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // it was only read from
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("asking replica %s: it answers %s", address, response.Status)
 	}
