@@ -10,6 +10,8 @@ import (
 	_ "github.com/go-json-experiment/json"
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/google/go-containerregistry/pkg/v1/remote"
+	_ "github.com/open-policy-agent/opa/v1/rego"
+	_ "github.com/open-policy-agent/opa/v1/tester"
 	_ "github.com/prometheus/client_golang/prometheus"
 	_ "github.com/prometheus/common/expfmt"
 	_ "github.com/spf13/cobra"
