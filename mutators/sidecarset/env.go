@@ -108,7 +108,7 @@ func (in *injection) transfer(s *sidecar, c *podview.Container, seen *[]string) 
 // takes is none: when a Pod comes a second time, that is the sidecar itself.
 func (in *injection) ownContainer(name string) *podview.Container {
 	i := indexOf(in.pod.Containers, name)
-	if i < 0 || in.claimed(podview.Containers, name) {
+	if i < 0 || in.claimed(name) {
 		return nil
 	}
 	return in.pod.Containers[i]

@@ -20,7 +20,7 @@ type injection struct {
 	bases    []string
 	warnings []string
 
-	claims map[string]claim
+	claims map[string]*Compiled // who brings a container of the name
 	env    map[*podview.Container]map[string]jsontext.Value
 
 	// What the Pod records of an earlier injection, and then of this one. working names the working container of each
@@ -29,14 +29,8 @@ type injection struct {
 	working                    *workingContainers
 }
 
-// claim is a container name that a SidecarSet brings into a list.
-type claim struct {
-	set  *Compiled
-	list podview.List
-}
-
 func (m *Mutator) newInjection(pod *podview.Pod, sets []*Compiled, bases []string) (*injection, error) {
-	in := &injection{m: m, pod: pod, bases: bases, claims: map[string]claim{}, env: map[*podview.Container]map[string]jsontext.Value{}}
+	in := &injection{m: m, pod: pod, bases: bases, claims: map[string]*Compiled{}, env: map[*podview.Container]map[string]jsontext.Value{}}
 	for _, set := range sets {
 		if err := current(set); err != nil {
 			return nil, err
@@ -58,33 +52,30 @@ func (m *Mutator) newInjection(pod *podview.Pod, sets []*Compiled, bases []strin
 // the same list is no obstacle, the sidecar takes its place.
 func (in *injection) taken(set *Compiled) (reason Reason, why string) {
 	for _, s := range set.all {
-		other := in.pod.Containers
+		otherList := in.pod.Containers
 		if s.list == podview.Containers {
-			other = in.pod.InitContainers
+			otherList = in.pod.InitContainers
 		}
 		for i := range s.instances {
 			name := s.instances[i].template.Name
-			if c, ok := in.claims[name]; ok {
-				return TakenBySidecarSet, fmt.Sprintf("SidecarSet %s brings a container %s too", c.set.name, name)
+			if other, ok := in.claims[name]; ok {
+				return TakenBySidecarSet, fmt.Sprintf("SidecarSet %s brings a container %s too", other.name, name)
 			}
-			if indexOf(other, name) >= 0 {
+			if indexOf(otherList, name) >= 0 {
 				return TakenByPod, fmt.Sprintf("the Pod has a container %s of its own in its other list", name)
 			}
 		}
 	}
 	for _, s := range set.all {
 		for i := range s.instances {
-			in.claims[s.instances[i].template.Name] = claim{set: set, list: s.list}
+			in.claims[s.instances[i].template.Name] = set
 		}
 	}
 	return "", ""
 }
 
-// claimed tells whether a sidecar has, or takes, the place of a container of the Pod.
-func (in *injection) claimed(list podview.List, name string) bool {
-	c, ok := in.claims[name]
-	return ok && c.list == list
-}
+// claimed tells whether a sidecar is, or takes the place of, the Pod's container of that name.
+func (in *injection) claimed(name string) bool { return in.claims[name] != nil }
 
 func (in *injection) run() error {
 	for _, set := range in.sets {

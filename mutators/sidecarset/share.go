@@ -81,7 +81,7 @@ func (in *injection) ownEntries(field podview.Field, pathMember string) (entries
 // isSidecar tells whether a container of the Pod is not its own: a sidecar takes its place, or it says of itself that
 // it was injected.
 func (in *injection) isSidecar(c *podview.Container) (bool, error) {
-	if in.claimed(podview.Containers, c.Name) {
+	if in.claimed(c.Name) {
 		return true, nil
 	}
 	mark, err := in.variable(c, v1beta1.SidecarInjectedEnv)
