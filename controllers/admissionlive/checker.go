@@ -61,17 +61,17 @@ func (c *Checker) NeedLeaderElection() bool { return false }
 func (c *Checker) Start(ctx context.Context) error {
 	var logged time.Time
 	for {
-		err := c.look(ctx)
+		missing := c.look(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil // whatever it saw, it did not end its look
 		}
-		changed := c.record(err)
-		if err == nil {
+		changed := c.record(missing)
+		if missing == nil {
 			c.log.Info("admission is live: its webhooks are registered and have made a dry-run Pod")
 			return nil
 		}
 		if changed || time.Since(logged) >= remindAfter {
-			c.log.Info("admission is not live yet", "missing", err.Error())
+			c.log.Info("admission is not live yet", "missing", missing.Error())
 			logged = time.Now()
 		}
 		select {

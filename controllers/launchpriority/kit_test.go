@@ -3,6 +3,7 @@ package launchpriority
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -184,13 +185,9 @@ func (c *cluster) barrier(t testing.TB) *corev1.ConfigMap {
 func (c *cluster) setReady(t testing.TB, name string, ready bool) {
 	t.Helper()
 	pod := c.pod(t)
-	var kept []corev1.ContainerStatus
-	for _, s := range pod.Status.ContainerStatuses {
-		if s.Name != name {
-			kept = append(kept, s)
-		}
-	}
-	pod.Status.ContainerStatuses = append(kept, corev1.ContainerStatus{Name: name, Ready: ready})
+	all := slices.DeleteFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	all = append(all, corev1.ContainerStatus{Name: name, Ready: ready})
+	pod.Status.ContainerStatuses = all
 	if err := c.Status().Update(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 type Write int
 
 const (
-	// None: it is as it should be.
+	// None changes nothing: it is as it should be.
 	None Write = iota
 	// Create it with the key.
 	Create
@@ -56,6 +56,7 @@ func plan(pod *corev1.Pod, barrier *corev1.ConfigMap) Plan {
 		p.Write = TakeOver
 		p.Stale = staleKeys(barrier, p.Key)
 		return p
+	default: // self or other: what is open is open
 	}
 	if hasKey(barrier, keyOf(lowest)) {
 		return Plan{Complete: true} // everything that waits may start

@@ -2,7 +2,6 @@ package launchpriority
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,7 +127,7 @@ func TestTheCacheKeepsWhatMatters(t *testing.T) {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "plain", Image: "x", Env: []corev1.EnvVar{{Name: "A"}}})
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
-			switch rapid.IntRange(0, 2).Draw(r, fmt.Sprintf("status of %s", name)) {
+			switch rapid.IntRange(0, 2).Draw(r, "status of "+name) {
 			case 1:
 				with(pod, ready(name))
 			case 2:

@@ -40,9 +40,9 @@ func findBarriers(c *podview.Container, want envVar) (present bool, wrong []int,
 	i := -1
 	err = c.Entries(podview.Env, func(raw jsontext.Value) error {
 		i++
-		env, err := readEnv(raw)
-		if err != nil || env.name != want.name {
-			return err
+		env, fault := readEnv(raw)
+		if fault != nil || env.name != want.name {
+			return fault
 		}
 		present = true
 		if env != want {

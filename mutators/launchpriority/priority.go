@@ -1,6 +1,7 @@
 package launchpriority
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -53,14 +54,14 @@ func priorityOf(c *podview.Container, path *field.Path) (priority int64, invalid
 	i := -1
 	err = c.Entries(podview.Env, func(raw jsontext.Value) error {
 		i++
-		env, err := readEnv(raw)
-		if err != nil || env.name != v1beta1.ContainerLaunchPriorityEnv {
-			return err
+		env, fault := readEnv(raw)
+		if fault != nil || env.name != v1beta1.ContainerLaunchPriorityEnv {
+			return fault
 		}
-		n, err := parsePriority(env)
-		if err != nil {
+		n, wrong := parsePriority(env)
+		if wrong != nil {
 			invalid = append(invalid, field.Invalid(path.Index(i).Child("value"), env.value,
-				fmt.Sprintf("%s of container %q %v", env.name, c.Name, err)))
+				fmt.Sprintf("%s of container %q %v", env.name, c.Name, wrong)))
 		}
 		priority = n
 		return nil
@@ -70,7 +71,7 @@ func priorityOf(c *podview.Container, path *field.Path) (priority int64, invalid
 
 func parsePriority(env envVar) (int64, error) {
 	if env.indirect {
-		return 0, fmt.Errorf("must be a literal value: what valueFrom stands for is not known when the Pod is created")
+		return 0, errors.New("must be a literal value: what valueFrom stands for is not known when the Pod is created")
 	}
 	n, err := strconv.ParseInt(env.value, 10, 64)
 	if err != nil || n < -maxPriority || n > maxPriority {

@@ -3,11 +3,12 @@ package readinessgate_test
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fairlead-io/fairlead/mutators"
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/webhook/admission"
-	"github.com/go-json-experiment/json/jsontext"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ func TestControllers(t *testing.T) {
 	for _, name := range []string{"kruise-system", "kruise-daemon-config", "start", "ready", "races"} {
 		s.namespace(t, name)
 	}
+	s.grant(t)
 	t.Run("readiness waits for admission", func(t *testing.T) { readiness(t, s) })
 	service := admission(t)
 	s.register(t, service, service.Listener.Addr().String())
@@ -320,7 +322,7 @@ func gated(t *testing.T, s *suite, p *process) {
 	}
 	for i := range 5 {
 		labelled := held.DeepCopy()
-		labelled.Labels = map[string]string{"n": fmt.Sprint(i)}
+		labelled.Labels = map[string]string{"n": strconv.Itoa(i)}
 		if err := s.Patch(t.Context(), labelled, client.MergeFrom(held)); err != nil {
 			t.Fatal(err)
 		}

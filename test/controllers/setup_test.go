@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -77,7 +76,7 @@ func admission(t *testing.T) *httptest.Server {
 		Routes:    []server.Route{{Path: "/mutate-pod", Webhooks: []string{"mpod.kb.io"}, Handler: pods}},
 		Metrics:   server.NewMetrics(prometheus.NewRegistry()),
 		AccessLog: slog.New(slog.DiscardHandler),
-		Log:       klog.Logger(logr.Discard()),
+		Log:       logr.Discard(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +121,7 @@ func (s *suite) run(t *testing.T, gates string) *process {
 	if err := features.Set(gates); err != nil {
 		t.Fatal(err)
 	}
-	cfg := s.RESTConfig()
+	cfg := s.limited()
 	cfg.UserAgent = "kruise-manager"
 	cfg.Wrap(p.writes.wrap)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,8 +153,11 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
 }
 
 // recorder keeps the writes that arrived at the API server, but for those of the leader election.
@@ -206,7 +208,7 @@ func get(t *testing.T, address, path string) (int, string) {
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // read to its end, which closes it
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
