@@ -97,7 +97,7 @@ func (w *world) start() *running {
 			ShutdownDelay: 1500 * time.Millisecond, ShutdownGrace: 5 * time.Second,
 		},
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error, 1)
 	go func() { done <- run.Run(ctx) }()
 	r.stop = sync.OnceFunc(func() {
@@ -107,7 +107,7 @@ func (w *world) start() *running {
 		}
 	})
 	w.Cleanup(r.stop)
-	probing, end := context.WithCancel(context.Background())
+	probing, end := context.WithCancel(w.Context())
 	w.Cleanup(end)
 	go r.probe(probing)
 	w.service.add(r)

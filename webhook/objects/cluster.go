@@ -84,7 +84,7 @@ func (c *Cluster) Synced() error {
 
 // LiveNamespace reads namespaces from the API server, past every cache.
 func (c *Cluster) LiveNamespace(ctx context.Context, name string) (labels map[string]string, found bool, err error) {
-	raw, err := c.client.Get().AbsPath("/api/v1/namespaces", name).Do(ctx).Raw()
+	raw, err := bodyOf(c.client.Get().AbsPath("/api/v1/namespaces", name).Do(ctx))
 	if apierrors.IsNotFound(err) {
 		return nil, false, nil
 	}

@@ -27,7 +27,7 @@ func (f *feed) listWatch(client rest.Interface) cache.ListerWatcher {
 	}
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			body, err := request(options).Do(ctx).Raw()
+			body, err := bodyOf(request(options).Do(ctx))
 			if err != nil {
 				f.failed(err)
 				return nil, err
@@ -44,6 +44,14 @@ func (f *feed) listWatch(client rest.Interface) cache.ListerWatcher {
 			return watch.NewStreamWatcher(newEvents(stream), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 		},
 	}
+}
+
+// bodyOf is an answer's body, or the error that the API server put into it; Raw alone calls that one "unknown".
+func bodyOf(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func path(kind Kind) string {

@@ -68,7 +68,7 @@ func (p policies) deps(on gates, observer sidecarset.Observer) webhook.Deps {
 			sidecarset.NewMutator(p.sidecarSets, p.namespaces, time.Now, sidecarset.Options{
 				SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Observer: observer,
 			}),
-			launchpriority.New(rand.String),
+			launchpriority.New(rand.String), //nolint:forbidigo // here the source of randomness is chosen
 		},
 	}
 }

@@ -72,7 +72,7 @@ func startAlone(t *testing.T, files map[string]string, change ...func(*Standalon
 	for name, content := range files {
 		a.write(t, name, content)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	a.stop = func() error { cancel(); err := <-done; done <- nil; return err }
@@ -234,12 +234,13 @@ func TestGatesSwitchWebhooks(t *testing.T) {
 
 func TestPortsOfTheirOwn(t *testing.T) {
 	a := startAlone(t, nil, func(s *Standalone) { s.MetricsAddr, s.HealthAddr = freeAddress(t), freeAddress(t) })
+	plain := &http.Client{Timeout: 10 * time.Second}
 	for url, want := range map[string]string{
 		"http://" + a.HealthAddr + "/readyz?verbose": "[+] objects\n[+] certificate\n[+] serving\n",
 		"http://" + a.HealthAddr + "/healthz":        "ok\n",
 		"http://" + a.MetricsAddr + "/metrics":       "process_resident_memory_bytes",
 	} {
-		resp, err := http.Get(url)
+		resp, err := plain.Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func (r *rig) start(t *testing.T, delay, grace time.Duration) (addr string, clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Serve(ctx, listener, delay, grace) }()
 	var once sync.Once
