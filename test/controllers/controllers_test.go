@@ -23,6 +23,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/controllers/launchpriority"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
+	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -45,6 +46,7 @@ func TestControllers(t *testing.T) {
 	t.Run("a Pod of an older name starts in order too", func(t *testing.T) { relaunch(t, s, p) })
 	t.Run("a gated Pod becomes ready", func(t *testing.T) { gated(t, s, p) })
 	t.Run("a Pod that was replaced is not touched", func(t *testing.T) { replaced(t, s) })
+	t.Run("an API server that was away finds everything going on", func(t *testing.T) { outage(t, s, p) })
 }
 
 func notReady(t *testing.T, p *process) string {
@@ -381,6 +383,28 @@ func replaced(t *testing.T, s *suite) {
 	if state := keysAre(t, s, "races", "db-0", "p_0"); state != "" {
 		t.Error(state)
 	}
+}
+
+// outage is shorter than the leader may be silent, and ends with a Pod that the controllers have not seen.
+func outage(t *testing.T, s *suite, p *process) {
+	if err := s.KillProcess(cluster.APIServer); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second)
+	if err := s.StartProcess(t.Context(), cluster.APIServer); err != nil {
+		t.Fatal(err)
+	}
+	if reason := notReady(t, p); reason != "" {
+		t.Errorf("an outage of the API server ended readiness: %s", reason)
+	}
+	pod := podOf("start", "after")
+	eventually(t, func() string {
+		if err := s.Create(t.Context(), pod.DeepCopy()); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	eventually(t, func() string { return keysAre(t, s, "start", "after", "p_0") })
 }
 
 // lagging is a client that reads one Pod as it was.

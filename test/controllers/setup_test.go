@@ -131,7 +131,7 @@ func (s *suite) run(t *testing.T, gates string) *process {
 			Gates: features, Log: logr.Discard(), MetricsAddr: p.metrics, HealthAddr: p.health,
 			Election: controllers.Election{
 				Enabled: true, Namespace: "kruise-system", ID: "kruise-manager", ResourceLock: "leases",
-				LeaseDuration: 4 * time.Second, RenewDeadline: 3 * time.Second, RetryPeriod: 500 * time.Millisecond,
+				LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 500 * time.Millisecond,
 			},
 			CacheSyncTimeout: time.Minute,
 			Retries:          controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: time.Second, QPS: 10, Bucket: 100},
