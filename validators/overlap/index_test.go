@@ -1,0 +1,206 @@
+package overlap
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+)
+
+func selector(t testing.TB, text string) *metav1.LabelSelector {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	s, err := metav1.ParseToLabelSelector(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestOverlap(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"", "a=b", true},
+		{"a=b", "a=b", true},
+		{"a=b", "a=c", false},
+		{"a=b", "c=d", true},
+		{"a=b,c=d", "a=b,c=e", false},
+		{"a in (x,y)", "a in (y,z)", true},
+		{"a in (x,y)", "a in (z)", false},
+		{"a=x", "a notin (x,y)", false},
+		{"a in (x,z)", "a notin (x,y)", true},
+		{"a in (x,y)", "a notin (y,x)", false},
+		{"a=x", "!a", false},
+		{"a", "!a", false},
+		{"a", "a notin (x)", true},
+		{"a=x", "a", true},
+		{"c=d", "a", true},
+		{"!a", "!a", true},
+		{"!a", "a notin (x)", true},
+		{"a in (x,y),a notin (x)", "a=x", false},
+	} {
+		a, b := Read(selector(t, tt.a)), Read(selector(t, tt.b))
+		if Overlap(a, b) != tt.want || Overlap(b, a) != tt.want {
+			t.Errorf("Overlap(%q, %q) = %v and %v, want %v", tt.a, tt.b, Overlap(a, b), Overlap(b, a), tt.want)
+		}
+	}
+}
+
+// Of two selectors over two keys with three values each there are few enough labels to try them all.
+func TestOverlapAgreesWithTryingAllLabels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		operators := []metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}
+		requirement := rapid.Custom(func(t *rapid.T) metav1.LabelSelectorRequirement {
+			r := metav1.LabelSelectorRequirement{
+				Key: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key"), Operator: rapid.SampledFrom(operators).Draw(t, "operator"),
+			}
+			if r.Operator == "In" || r.Operator == "NotIn" {
+				r.Values = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x", "y"}), 1, 2, rapid.ID).Draw(t, "values")
+			}
+			return r
+		})
+		selectors := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *metav1.LabelSelector {
+			return &metav1.LabelSelector{MatchExpressions: rapid.SliceOfN(requirement, 0, 3).Draw(t, "requirements")}
+		}), 2, 2).Draw(t, "selectors")
+		want := false
+		var alone [2]bool
+		for _, a := range []string{"", "x", "y", "z"} {
+			for _, b := range []string{"", "x", "y", "z"} {
+				set := labels.Set{"a": a, "b": b}
+				for key, value := range set {
+					if value == "" {
+						delete(set, key)
+					}
+				}
+				first, _ := metav1.LabelSelectorAsSelector(selectors[0])
+				second, _ := metav1.LabelSelectorAsSelector(selectors[1])
+				alone[0] = alone[0] || first.Matches(set)
+				alone[1] = alone[1] || second.Matches(set)
+				want = want || first.Matches(set) && second.Matches(set)
+			}
+		}
+		if !alone[0] || !alone[1] {
+			t.Skip("a selector that matches nothing at all")
+		}
+		if got := Overlap(Read(selectors[0]), Read(selectors[1])); got != want {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	})
+}
+
+func object(t testing.TB, text string) jsontext.Value {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestConflicts(t *testing.T) {
+	const mine = `
+metadata: {name: mine}
+spec:
+  selector: {matchLabels: {app: web}}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+  containers: [{name: agent}]
+  initContainers: [{name: setup}]
+  volumes: [{name: work, emptyDir: {}}]
+  patchPodMetadata: [{patchPolicy: MergePatchJson, annotations: {k: "{}"}}]
+`
+	for name, tt := range map[string]struct {
+		others []string
+		want   []Conflict
+	}{
+		"nobody else":             {nil, nil},
+		"itself":                  {[]string{mine}, nil},
+		"another container":       {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: other}]}}`}, nil},
+		"the container":           {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`}, []Conflict{{Containers, "spec.containers[0].name", "agent", "a"}}},
+		"no common Pods":          {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: db}}, containers: [{name: agent}]}}`}, nil},
+		"no common namespace":     {[]string{`{metadata: {name: a}, spec: {namespace: x, selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`}, nil},
+		"the same namespace":      {[]string{`{metadata: {name: a}, spec: {namespace: shop, selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`}, []Conflict{{Containers, "spec.containers[0].name", "agent", "a"}}},
+		"an init container of it": {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, initContainers: [{name: agent}, {name: setup}]}}`}, []Conflict{{InitContainers, "spec.initContainers[0].name", "setup", "a"}}},
+		"an equal volume":         {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, volumes: [{emptyDir: {}, name: work}]}}`}, nil},
+		"a different volume":      {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, volumes: [{name: work, emptyDir: {medium: Memory}}]}}`}, []Conflict{{Volumes, "spec.volumes[0].name", "work", "a"}}},
+		"an annotation merged":    {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, patchPodMetadata: [{patchPolicy: MergePatchJson, annotations: {k: "{}"}}]}}`}, nil},
+		"an annotation retained":  {[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, patchPodMetadata: [{annotations: {k: "{}"}}]}}`}, nil},
+		"an annotation overwritten": {
+			[]string{`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, patchPodMetadata: [{patchPolicy: Overwrite, annotations: {k: "{}"}}]}}`},
+			[]Conflict{{Annotations, "spec.patchPodMetadata[0].annotations[k]", "k", "a"}},
+		},
+		"its canary": {[]string{`{metadata: {name: a, annotations: {apps.kruise.io/sidecarset-canary: "true", apps.kruise.io/sidecarset-base: mine}}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`}, nil},
+		"the first of two": {[]string{
+			`{metadata: {name: b}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`,
+			`{metadata: {name: a}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`,
+		}, []Conflict{{Containers, "spec.containers[0].name", "agent", "a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := NewIndex()
+			for _, other := range tt.others {
+				if err := x.Upsert(object(t, other)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := x.Conflicts(object(t, mine))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			x.Delete("", "a")
+			x.Delete("", "b")
+			if got, _ := x.Conflicts(object(t, mine)); got != nil {
+				t.Errorf("after the deletion of the others: %v", got)
+			}
+		})
+	}
+}
+
+func TestConflictsOfACanaryIgnoreItsBase(t *testing.T) {
+	x := NewIndex()
+	if err := x.Upsert(object(t, `{metadata: {name: base}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	canary := object(t, `{metadata: {name: canary, annotations: {apps.kruise.io/sidecarset-canary: "true", apps.kruise.io/sidecarset-base: base}}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`)
+	if got, err := x.Conflicts(canary); err != nil || got != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := x.Upsert(canary); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]bool{"base": {false, true}, "canary": {true, true}, "nobody": {false, false}} {
+		if canary, found := x.Canary(name); canary != want[0] || found != want[1] {
+			t.Errorf("%s: canary %v, found %v", name, canary, found)
+		}
+	}
+}
+
+// The cost must not grow with SidecarSets that share no name with the one that is judged.
+func BenchmarkConflicts(b *testing.B) {
+	for _, others := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(others), func(b *testing.B) {
+			x := NewIndex()
+			for i := range others {
+				if err := x.Upsert(object(b, fmt.Sprintf(`{metadata: {name: s%d}, spec: {selector: {matchLabels: {app: a%d}}, containers: [{name: c%d}]}}`, i, i, i))); err != nil {
+					b.Fatal(err)
+				}
+			}
+			mine := object(b, `{metadata: {name: mine}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`)
+			for b.Loop() {
+				if _, err := x.Conflicts(mine); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
