@@ -65,7 +65,7 @@ func waiting(pod *corev1.Pod) []int64 {
 		}
 	}
 	slices.Sort(priorities)
-	return slices.Compact(priorities)
+	return priorities
 }
 
 func isReady(pod *corev1.Pod, container string) bool {
