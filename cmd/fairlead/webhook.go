@@ -20,7 +20,7 @@ func newWebhookCommand(getenv func(string) string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := flags.complete(cmd.Flags(), getenv); err != nil {
+			if err = flags.complete(cmd.Flags(), getenv); err != nil {
 				return err
 			}
 			flags.options.Log, flags.options.AccessLog = log, cmd.OutOrStdout()

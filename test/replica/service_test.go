@@ -26,7 +26,7 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	s := &service{Listener: listener}
-	t.Cleanup(func() { listener.Close() })
+	t.Cleanup(func() { _ = listener.Close() })
 	go s.accept()
 	return s
 }
@@ -48,12 +48,12 @@ func (s *service) accept() {
 }
 
 func (s *service) forward(conn net.Conn) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	backend, err := net.Dial("tcp", s.pick())
 	if err != nil {
 		return
 	}
-	defer backend.Close()
+	defer func() { _ = backend.Close() }()
 	ended := make(chan struct{}, 2)
 	for _, pipe := range [][2]net.Conn{{conn, backend}, {backend, conn}} {
 		go func() {
@@ -86,7 +86,7 @@ func (r *running) probe(ctx context.Context) {
 	for ctx.Err() == nil {
 		resp, err := client.Get("http://" + r.health + "/readyz")
 		if err == nil {
-			resp.Body.Close()
+			_ = resp.Body.Close()
 		}
 		r.ready.Store(err == nil && resp.StatusCode == http.StatusOK)
 		time.Sleep(100 * time.Millisecond)

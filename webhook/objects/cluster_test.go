@@ -91,7 +91,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
 	case r.URL.Path == "/api/v1/namespaces/shop":
-		fmt.Fprint(w, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}}`)
+		_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}}`)
 	case refuse != "":
 		status(w, http.StatusForbidden, "Forbidden", refuse)
 	case r.URL.Path != setsPath:
@@ -107,7 +107,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func status(w http.ResponseWriter, code int, reason, message string) {
 	w.WriteHeader(code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
 }
 
 func (s *apiServer) list(w http.ResponseWriter) {
@@ -118,7 +118,7 @@ func (s *apiServer) list(w http.ResponseWriter) {
 	for _, object := range s.objects {
 		items = append(items, object)
 	}
-	fmt.Fprintf(w, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"SidecarSetList","metadata":{"resourceVersion":"%d"},"items":[%s]}`,
+	_, _ = fmt.Fprintf(w, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"SidecarSetList","metadata":{"resourceVersion":"%d"},"items":[%s]}`,
 		s.revision, strings.Join(items, ","))
 }
 
@@ -134,13 +134,13 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request) {
 		expired := since < s.floor
 		for _, e := range s.events {
 			if e.revision > since {
-				fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", e.kind, e.object)
+				_, _ = fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", e.kind, e.object)
 				since = e.revision
 			}
 		}
 		s.mu.Unlock()
 		if expired {
-			fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`+"\n")
+			_, _ = fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`+"\n")
 			return
 		}
 		w.(http.Flusher).Flush()
@@ -157,9 +157,9 @@ func (s *apiServer) initial(w http.ResponseWriter) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, object := range s.objects {
-		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
+		_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
 	}
-	fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":"SidecarSet","apiVersion":"apps.kruise.io/v1beta1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", s.revision)
+	_, _ = fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":"SidecarSet","apiVersion":"apps.kruise.io/v1beta1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", s.revision)
 	return s.revision
 }
 

@@ -145,7 +145,7 @@ func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 	}
 	if watch.EventType(kind) == watch.Error {
 		status := &metav1.Status{}
-		if err := json.Unmarshal(object, status); err != nil {
+		if err = json.Unmarshal(object, status); err != nil {
 			return "", nil, fmt.Errorf("reading the error of a watch: %w", err)
 		}
 		return watch.Error, status, nil

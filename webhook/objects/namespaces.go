@@ -107,9 +107,9 @@ func (n *Namespaces) ask(ctx context.Context, name string) (map[string]string, b
 	}
 	flight := n.flights.DoChan(name, func() (any, error) {
 		// The read serves other requests too, so that it does not end with the one that began it.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), liveTimeout)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), liveTimeout)
 		defer cancel()
-		labels, found, err := n.live(ctx, name)
+		labels, found, err := n.live(limited, name)
 		if err != nil {
 			return nil, err
 		}

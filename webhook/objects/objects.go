@@ -108,15 +108,16 @@ func readMetadata(w *jsonwalk.Walker, metadata *metav1.ObjectMeta) error {
 }
 
 // elements splits a raw array into its elements, which are parts of it.
-func elements(array jsontext.Value) (items []jsontext.Value, err error) {
+func elements(array jsontext.Value) ([]jsontext.Value, error) {
 	if array == nil {
 		return nil, nil
 	}
-	err = jsonwalk.Walk(array, func(w *jsonwalk.Walker) error {
+	var items []jsontext.Value
+	err := jsonwalk.Walk(array, func(w *jsonwalk.Walker) error {
 		return w.Array(func() error {
-			item, err := w.Value()
+			item, failure := w.Value()
 			items = append(items, item)
-			return err
+			return failure
 		})
 	})
 	return items, err

@@ -35,7 +35,7 @@ func (r *Raw) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind 
 
 // DeepCopyObject implements runtime.Object.
 func (r *Raw) DeepCopyObject() runtime.Object {
-	return &Raw{ObjectMeta: *r.ObjectMeta.DeepCopy(), JSON: slices.Clone(r.JSON)}
+	return &Raw{ObjectMeta: *r.DeepCopy(), JSON: slices.Clone(r.JSON)}
 }
 
 // RawList is a list of objects as the API server sent them.
@@ -49,7 +49,7 @@ func (l *RawList) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectK
 
 // DeepCopyObject implements runtime.Object.
 func (l *RawList) DeepCopyObject() runtime.Object {
-	list := &RawList{ListMeta: *l.ListMeta.DeepCopy(), Items: make([]Raw, len(l.Items))}
+	list := &RawList{ListMeta: *l.DeepCopy(), Items: make([]Raw, len(l.Items))}
 	for i := range l.Items {
 		list.Items[i] = *l.Items[i].DeepCopyObject().(*Raw)
 	}

@@ -26,7 +26,7 @@ func (d *Directory) Watch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", d.path, err)
 	}
-	defer watcher.Close()
+	defer func() { _ = watcher.Close() }() // nothing is lost with it
 	if err := watcher.Add(d.path); err != nil {
 		return fmt.Errorf("watching %s: %w", d.path, err)
 	}

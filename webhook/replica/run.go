@@ -90,7 +90,7 @@ func (s *service) listen() (l listeners, err error) {
 func (l listeners) close() {
 	for _, listener := range []net.Listener{l.webhooks, l.metrics, l.health} {
 		if listener != nil {
-			listener.Close()
+			_ = listener.Close() // nobody has used it
 		}
 	}
 }

@@ -65,10 +65,9 @@ func (s Standalone) writeCert(bundle []byte) error {
 
 // localHosts are the names that a client on this machine may use, and the address that is listened on.
 func localHosts(bindAddress string) []string {
-	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	host, _, err := net.SplitHostPort(bindAddress)
-	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) || host == "localhost" {
-		return hosts
+	if ip := net.ParseIP(host); err != nil || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		host = ""
 	}
-	return append(hosts, host)
+	return certs.ServiceHosts("", nil, host)
 }

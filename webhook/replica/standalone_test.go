@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -91,7 +92,7 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
 
@@ -135,9 +136,8 @@ func (a *alone) get(path, want string) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
 		return resp.Status + " " + string(body)
 	}
 	return ""
@@ -150,7 +150,7 @@ func (a *alone) containers(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	var review admissionv1.AdmissionReview
 	if err := json.NewDecoder(resp.Body).Decode(&review); err != nil || !review.Response.Allowed {
 		t.Fatalf("HTTP %s, %v: %+v", resp.Status, err, review.Response)
@@ -244,9 +244,11 @@ func TestPortsOfTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode != 200 || !strings.Contains(string(body), want) {
+		body, err := io.ReadAll(resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
 			t.Errorf("%s: %s %s", url, resp.Status, body)
 		}
 	}
@@ -257,7 +259,7 @@ func TestStartsThatFailSayWhatToChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	for name, tt := range map[string]struct {
 		change func(*Standalone)
 		want   []string
@@ -283,10 +285,9 @@ func TestStartsThatFailSayWhatToChange(t *testing.T) {
 			if name != "a taken port" { // nothing is left behind
 				l, err := net.Listen("tcp", s.BindAddress)
 				if err != nil {
-					t.Errorf("the port is still held: %v", err)
-				} else {
-					l.Close()
+					t.Fatalf("the port is still held: %v", err)
 				}
+				_ = l.Close()
 			}
 		})
 	}

@@ -162,9 +162,9 @@ func readUser(w *jsonwalk.Walker, user *admission.UserInfo) error {
 			user.Username, err = w.String()
 		case "groups":
 			err = w.Array(func() error {
-				group, err := w.String()
+				group, failure := w.String()
 				user.Groups = append(user.Groups, group)
-				return err
+				return failure
 			})
 		}
 		return err

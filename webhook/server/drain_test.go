@@ -89,9 +89,8 @@ func postOnce(transport *http.Transport) error {
 
 // drainBody reads an answer to its end, as clients that reuse connections do.
 func drainBody(resp *http.Response) error {
-	defer resp.Body.Close()
 	_, err := io.Copy(io.Discard, resp.Body)
-	return err
+	return errors.Join(err, resp.Body.Close())
 }
 
 // endpoints are addresses that lag behind readiness.
@@ -143,8 +142,12 @@ func TestDrain(t *testing.T) {
 	post := func(uid string) (*http.Response, error) {
 		return client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf(uid)))
 	}
-	if resp, err := post("before"); err != nil || resp.Close {
-		t.Fatalf("before: close is %v, error %v", resp.Close, err)
+	before, err := post("before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parse(t, before); before.Close {
+		t.Error("the connection is closed before the drain")
 	}
 	slow := make(chan error, 1)
 	go func() {
@@ -202,7 +205,7 @@ func TestTheGraceIsBounded(t *testing.T) {
 	go func() {
 		resp, err := client.Post("https://"+listener.Addr().String()+"/mutate-pod", "application/json", strings.NewReader(reviewOf("u")))
 		if err == nil {
-			resp.Body.Close()
+			_ = resp.Body.Close()
 		}
 	}()
 	<-entered
@@ -217,7 +220,9 @@ func TestAListenerThatBreaksIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if err := newRig(t, allow).Serve(t.Context(), listener, 0, 0); err == nil || !strings.Contains(err.Error(), "serving webhooks on 127.0.0.1") {
 		t.Errorf("error %v", err)
 	}

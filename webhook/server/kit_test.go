@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,7 +68,7 @@ func reviewOf(uid string) string {
 }
 
 // post sends a review through the handler without a network.
-func (r *rig) post(t *testing.T, path, body string, change ...func(*http.Request)) (*http.Response, admissionv1.AdmissionResponse) {
+func (r *rig) post(t *testing.T, path, body string, change ...func(*http.Request)) (*httptest.ResponseRecorder, admissionv1.AdmissionResponse) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 	if err != nil {
@@ -79,18 +80,21 @@ func (r *rig) post(t *testing.T, path, body string, change ...func(*http.Request
 	}
 	recorder := httptest.NewRecorder()
 	r.Handler().ServeHTTP(recorder, req)
-	resp := recorder.Result()
-	return resp, parse(t, resp)
+	return recorder, parseBody(t, recorder.Body.Bytes())
 }
 
-// parse reads a review out of any answer.
+// parse reads a review out of any answer, and closes it.
 func parse(t *testing.T, resp *http.Response) admissionv1.AdmissionResponse {
 	t.Helper()
-	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
+	return parseBody(t, raw)
+}
+
+func parseBody(t *testing.T, raw []byte) admissionv1.AdmissionResponse {
+	t.Helper()
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(raw, &review); err != nil || review.Response == nil || review.Kind != "AdmissionReview" {
 		t.Fatalf("the answer is no review (%v): %s", err, raw)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -36,8 +35,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	addr, _, _ := newRig(t, allow).start(t, 0, time.Second)
 	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10})
 	if err == nil {
-		conn.Close()
-		t.Error("TLS 1.1 is accepted")
+		t.Errorf("TLS 1.1 is accepted (%v)", conn.Close())
 	}
 }
 
@@ -57,7 +55,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer := parse(t, resp)
-			if resp.StatusCode != 413 || answer.Allowed || answer.Result.Code != 413 || !strings.Contains(answer.Result.Message, "10 MiB") {
+			if resp.StatusCode != http.StatusRequestEntityTooLarge || answer.Allowed || answer.Result.Code != 413 || !strings.Contains(answer.Result.Message, "10 MiB") {
 				t.Errorf("HTTP %d, %+v", resp.StatusCode, answer.Result)
 			}
 			if !resp.Close {
@@ -81,9 +79,16 @@ func TestALargeBodyWithinTheLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer := parse(t, resp); resp.StatusCode != 200 || !answer.Allowed {
+		if answer := parse(t, resp); resp.StatusCode != http.StatusOK || !answer.Allowed {
 			t.Errorf("HTTP %d, %+v", resp.StatusCode, answer.Result)
 		}
+	}
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -94,7 +99,7 @@ func dial(t *testing.T, addr string) *tls.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 
@@ -107,7 +112,7 @@ func TestSlowSenders(t *testing.T) {
 		t.Run("a header that never ends", func(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, addr)
-			fmt.Fprintf(conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\n")
+			send(t, conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\n")
 			expectEnd(t, conn, headerTimeout)
 		})
 		t.Run("a handshake that never starts", func(t *testing.T) {
@@ -116,19 +121,19 @@ func TestSlowSenders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			expectEnd(t, conn, headerTimeout)
 		})
 		t.Run("a body that never comes", func(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, addr)
-			fmt.Fprintf(conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+			send(t, conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 			_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout + 5*time.Second))
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if answer := parse(t, resp); resp.StatusCode != 408 || answer.Allowed || !resp.Close {
+			if answer := parse(t, resp); resp.StatusCode != http.StatusRequestTimeout || answer.Allowed || !resp.Close {
 				t.Errorf("HTTP %d, close %v, %+v", resp.StatusCode, resp.Close, answer.Result)
 			}
 		})
@@ -160,14 +165,16 @@ func TestGarbageOnTheWire(t *testing.T) {
 	addr, client, _ := newRig(t, allow).start(t, 0, time.Second)
 	for _, garbage := range []string{"\x00\x01\x02\x03\r\n\r\n", "POST /mutate-pod HTTP/9.9\r\n\r\n", "POST /mutate-pod HTTP/1.1\r\nContent-Length: -1\r\nHost: x\r\n\r\n"} {
 		conn := dial(t, addr)
-		_, _ = io.WriteString(conn, garbage)
+		send(t, conn, garbage)
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatalf("%q gets no answer: %v", garbage, err)
 		}
-		resp.Body.Close()
-		if resp.StatusCode < 400 || resp.StatusCode == 500 {
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if resp.StatusCode < http.StatusBadRequest || resp.StatusCode == http.StatusInternalServerError {
 			t.Errorf("%q gets HTTP %d", garbage, resp.StatusCode)
 		}
 	}
@@ -182,7 +189,7 @@ func TestABodyCutShort(t *testing.T) {
 	r := newRig(t, allow)
 	addr, _, _ := r.start(t, 0, time.Second)
 	conn := dial(t, addr)
-	fmt.Fprintf(conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	send(t, conn, "POST /mutate-pod HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	if err := conn.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +197,7 @@ func TestABodyCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer := parse(t, resp); resp.StatusCode != 400 || answer.Allowed {
+	if answer := parse(t, resp); resp.StatusCode != http.StatusBadRequest || answer.Allowed {
 		t.Errorf("HTTP %d, %+v", resp.StatusCode, answer.Result)
 	}
 }

@@ -51,6 +51,7 @@ func (c *call) log(v verdict, took time.Duration) {
 	case faulted, timedOut:
 		c.server.log.Error(nil, "Review not judged", "webhook", c.route.Webhooks[0], "uid", c.review.UID(),
 			"code", v.response.Fault, "reason", message(v.response), "duration", took)
+	default: // neither news nor trouble of ours, and a panic is logged where it is caught
 	}
 }
 
