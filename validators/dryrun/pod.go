@@ -1,0 +1,75 @@
+// Package dryrun asks the API server whether containers, init containers and volumes make up a Pod, by a server-side dry run
+// that creates a PodTemplate in the release namespace (DESIGN.md §4): its own validation, in its own words, of the very
+// version that the Pods will be created by.
+package dryrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Problem is a mistake that the API server found.
+type Problem struct {
+	// Field is its path in the SidecarSet, Type and Body what the API server says of it.
+	Field, Type, Body string
+}
+
+// Pod is what is judged; each part is a JSON array.
+type Pod struct {
+	Containers     json.RawMessage `json:"containers"`
+	InitContainers json.RawMessage `json:"initContainers"`
+	Volumes        json.RawMessage `json:"volumes"`
+}
+
+const (
+	// placeholder stands in where there are init containers only, since a Pod without containers is invalid.
+	placeholder = `[{"name":"placeholder-of-the-pods-own","image":"placeholder"}]`
+	// fields of the template that are no part of ours have no path to report.
+	templatePrefix = "template."
+)
+
+// alone says that the placeholder is needed.
+func (p Pod) alone() bool {
+	var items []json.RawMessage
+	return json.Unmarshal(p.Containers, &items) == nil && len(items) == 0
+}
+
+// template is the PodTemplate. Members that only SidecarSets know are dropped by the API server, which is asked not to mind.
+func (p Pod) template(namespace string) ([]byte, error) {
+	if p.alone() {
+		p.Containers = json.RawMessage(placeholder)
+	}
+	encoded, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "PodTemplate",
+		"metadata": map[string]any{"generateName": "kruise-validation-", "namespace": namespace},
+		"template": map[string]any{"spec": map[string]any{
+			"containers": p.Containers, "initContainers": p.InitContainers, "volumes": p.Volumes,
+			"restartPolicy": "Always", "serviceAccountName": "default",
+		}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding a PodTemplate: %w", err)
+	}
+	return encoded, nil
+}
+
+// problems are the causes of a refusal, at the fields that the user wrote.
+func (p Pod) problems(status metav1.Status) []Problem {
+	problems := []Problem{}
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			field, ours := strings.CutPrefix(cause.Field, templatePrefix)
+			if !ours || p.alone() && strings.HasPrefix(field, "spec.containers[") {
+				field = "spec"
+			}
+			problems = append(problems, Problem{Field: field, Type: string(cause.Type), Body: cause.Message})
+		}
+	}
+	if len(problems) == 0 { // an API server that names no cause still refuses
+		problems = append(problems, Problem{Field: "spec", Type: string(metav1.CauseTypeFieldValueInvalid), Body: status.Message})
+	}
+	return problems
+}

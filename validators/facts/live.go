@@ -1,0 +1,83 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+)
+
+// Live reads from the API server. SidecarSets are written by people, seldom, so that a request each costs nothing that
+// counts, and no cache of ConfigMaps or ControllerRevisions has to be kept for it.
+type Live struct {
+	client    kubernetes.Interface
+	namespace string
+}
+
+var _ Reader = (*Live)(nil)
+
+// NewLive makes a reader; namespace is the release namespace.
+func NewLive(client kubernetes.Interface, namespace string) *Live { return &Live{client, namespace} }
+
+// SidecarSet implements Reader.
+func (l *Live) SidecarSet(ctx context.Context, name string) (canary, found bool, err error) {
+	raw, err := l.client.Discovery().RESTClient().Get().
+		AbsPath("/apis", v1beta1.GroupVersion.Group, v1beta1.GroupVersion.Version, "sidecarsets", name).
+		SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("reading SidecarSet %s: %w", name, err)
+	}
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return false, false, fmt.Errorf("reading SidecarSet %s: %w", name, err)
+	}
+	annotations := object.Annotations
+	canary = annotations[v1beta1.SidecarSetCanaryAnnotation] == "true" && annotations[v1beta1.SidecarSetBaseAnnotation] != ""
+	return canary, true, nil
+}
+
+// Revision implements Reader. A revision of another SidecarSet does not count, whatever its name.
+func (l *Live) Revision(ctx context.Context, sidecarSet, name, customVersion string) (bool, error) {
+	revisions := l.client.AppsV1().ControllerRevisions(l.namespace)
+	if name != "" {
+		revision, err := revisions.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading ControllerRevision %s/%s: %w", l.namespace, name, err)
+		}
+		return revision.Labels[v1beta1.SidecarSetNameLabel] == sidecarSet, nil
+	}
+	of := labels.Set{v1beta1.SidecarSetNameLabel: sidecarSet, v1beta1.SidecarSetCustomVersionLabel: customVersion}
+	selector, err := labels.ValidatedSelectorFromSet(of)
+	if err != nil { // what is no label's value names no revision
+		return false, nil
+	}
+	list, err := revisions.List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("listing ControllerRevisions of %s: %w", selector, err)
+	}
+	return len(list.Items) > 0, nil
+}
+
+// Configuration implements Reader.
+func (l *Live) Configuration(ctx context.Context, key string) (string, error) {
+	object, err := l.client.CoreV1().ConfigMaps(l.namespace).Get(ctx, v1beta1.ConfigurationName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading ConfigMap %s/%s: %w", l.namespace, v1beta1.ConfigurationName, err)
+	}
+	return object.Data[key], nil
+}

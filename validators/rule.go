@@ -1,0 +1,82 @@
+package validators
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Rule is what the metadata annotation of a deny rule says about it.
+type Rule struct {
+	// ID names the rule in metrics, logs and the docs.
+	ID string
+	// Kinds are the kinds of objects it judges.
+	Kinds []string
+	// Title and Description say what must hold, for users.
+	Title, Description string
+	// Code is the HTTP status of a refusal: 422 unless the annotation says otherwise.
+	Code int
+}
+
+// describe reads the annotations of every deny rule. One that is missing, or an id that is taken, is a mistake of the set:
+// the table in the docs must be whole, and a violation must lead to one row of it.
+func describe(parsed map[string]*ast.Module) ([]Rule, error) {
+	var rules []Rule
+	for _, name := range slices.Sorted(maps.Keys(parsed)) {
+		module := parsed[name]
+		kinds := kindsOf(module)
+		annotated := make(map[int]*ast.Annotations)
+		for _, a := range module.Annotations {
+			if a.Scope == "rule" {
+				annotated[a.EndLoc().Row+1] = a
+			}
+		}
+		for _, r := range module.Rules {
+			if r.Head.Ref().String() != "deny" {
+				continue
+			}
+			rule, err := describeRule(annotated[r.Location.Row], kinds)
+			if err != nil {
+				return nil, fmt.Errorf("reading the metadata of the rule at %s: %w", r.Location, err)
+			}
+			if slices.ContainsFunc(rules, func(other Rule) bool { return other.ID == rule.ID }) {
+				return nil, fmt.Errorf("reading the metadata of the rule at %s: its id %s is taken", r.Location, rule.ID)
+			}
+			rules = append(rules, rule)
+		}
+	}
+	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(fmt.Sprint(a.Kinds), fmt.Sprint(b.Kinds)) })
+	return rules, nil
+}
+
+func kindsOf(module *ast.Module) (kinds []string) {
+	for _, a := range module.Annotations {
+		if listed, ok := a.Custom["kinds"].([]any); ok && a.Scope == "package" {
+			for _, kind := range listed {
+				kinds = append(kinds, fmt.Sprint(kind))
+			}
+		}
+	}
+	return kinds
+}
+
+func describeRule(a *ast.Annotations, kinds []string) (Rule, error) {
+	if a == nil {
+		return Rule{}, fmt.Errorf("there is none: add # METADATA with title, description and custom.id right above it")
+	}
+	id, _ := a.Custom["id"].(string)
+	if id == "" || a.Title == "" || a.Description == "" || len(kinds) == 0 {
+		return Rule{}, fmt.Errorf("title, description, custom.id and the package's custom.kinds are needed")
+	}
+	rule := Rule{ID: id, Kinds: kinds, Title: a.Title, Description: a.Description, Code: http.StatusUnprocessableEntity}
+	if code, given := a.Custom["code"]; given {
+		if _, err := fmt.Sscan(fmt.Sprint(code), &rule.Code); err != nil {
+			return Rule{}, fmt.Errorf("custom.code %v: %w", code, err)
+		}
+	}
+	return rule, nil
+}

@@ -1,0 +1,120 @@
+package validators
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Violation is one mistake of an object.
+type Violation struct {
+	// Rule is the id of the rule that found it.
+	Rule string
+	// Field is its path as the API server spells it.
+	Field string
+	Type  field.ErrorType
+	// Body is the message without the field, as the API server words it: `Invalid value: "x": must ...`.
+	Body string
+	// Code is the HTTP status that this mistake is refused with.
+	Code int
+}
+
+// errorTypes are the words for kinds of mistakes that rules use, and those of the API server.
+var errorTypes = map[string]field.ErrorType{
+	"duplicate":   field.ErrorTypeDuplicate,
+	"forbidden":   field.ErrorTypeForbidden,
+	"invalid":     field.ErrorTypeInvalid,
+	"notfound":    field.ErrorTypeNotFound,
+	"required":    field.ErrorTypeRequired,
+	"toolong":     field.ErrorTypeTooLong,
+	"unsupported": field.ErrorTypeNotSupported,
+}
+
+// read takes the rules' answer apart.
+func (s *ruleset) read(answer any) (Verdict, error) {
+	document, ok := answer.(map[string]any)
+	if !ok {
+		return Verdict{}, fmt.Errorf("reading a verdict: found %T", answer)
+	}
+	var verdict Verdict
+	denied, _ := document["deny"].([]any)
+	for _, item := range denied {
+		violation, err := s.violation(item)
+		if err != nil {
+			return Verdict{}, err
+		}
+		verdict.Violations = append(verdict.Violations, violation)
+	}
+	warned, _ := document["warn"].([]any)
+	for _, item := range warned {
+		verdict.Warnings = append(verdict.Warnings, fmt.Sprint(item))
+	}
+	slices.SortFunc(verdict.Violations, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Body, b.Body), cmp.Compare(a.Rule, b.Rule))
+	})
+	slices.Sort(verdict.Warnings)
+	return verdict, nil
+}
+
+// violation reads what a deny rule made: rule, field, type, and the API server's own body, or a message and perhaps the
+// value that is wrong.
+func (s *ruleset) violation(item any) (Violation, error) {
+	members, _ := item.(map[string]any)
+	text := func(name string) string {
+		value, _ := members[name].(string)
+		return value
+	}
+	rule, known := s.byID[text("rule")]
+	if !known || text("field") == "" {
+		return Violation{}, fmt.Errorf("reading a verdict: %v has no rule of the table or no field", item)
+	}
+	v := Violation{Rule: rule.ID, Field: text("field"), Code: rule.Code, Body: text("body"), Type: field.ErrorType(text("type"))}
+	if v.Body != "" {
+		return v, nil
+	}
+	kind, known := errorTypes[text("type")]
+	if !known {
+		return Violation{}, fmt.Errorf("reading a verdict: rule %s has type %q", rule.ID, text("type"))
+	}
+	v.Type = kind
+	v.Body = (&field.Error{Type: kind, Field: v.Field, BadValue: badValue(members), Detail: text("message")}).ErrorBody()
+	return v, nil
+}
+
+// badValue is the wrong value, if the rule gives one.
+func badValue(members map[string]any) any {
+	if value, given := members["value"]; given {
+		return value
+	}
+	return field.OmitValueType{}
+}
+
+// status is the refusal of an object for all of its mistakes, in the form and words of the API server's own.
+func status(kind schema.GroupKind, name string, violations []Violation) *metav1.Status {
+	code, reason, verb := http.StatusForbidden, metav1.StatusReasonForbidden, "forbidden"
+	if slices.ContainsFunc(violations, func(v Violation) bool { return v.Code != http.StatusForbidden }) {
+		code, reason, verb = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "invalid"
+	}
+	details := &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name}
+	var texts []string
+	for _, v := range violations {
+		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Type), Message: v.Body, Field: v.Field})
+		if text := v.Field + ": " + v.Body; !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	all := strings.Join(texts, ", ")
+	if len(texts) > 1 {
+		all = "[" + all + "]"
+	}
+	return &metav1.Status{
+		Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Details: details,
+		Message: fmt.Sprintf("%s %q is %s: %s", kind.String(), name, verb, all),
+	}
+}
