@@ -60,26 +60,32 @@ func (c *Checker) NeedLeaderElection() bool { return false }
 // certificate or a right, and a restart of ours would bring none of them.
 func (c *Checker) Start(ctx context.Context) error {
 	var logged time.Time
-	for {
-		missing := c.look(ctx)
-		if ctx.Err() != nil {
-			return nil // whatever it saw, it did not end its look
-		}
-		changed := c.record(missing)
-		if missing == nil {
-			c.log.Info("admission is live: its webhooks are registered and have made a dry-run Pod")
-			return nil
-		}
-		if changed || time.Since(logged) >= remindAfter {
-			c.log.Info("admission is not live yet", "missing", missing.Error())
-			logged = time.Now()
-		}
+	for !c.step(ctx, &logged) {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(interval):
 		}
 	}
+	return nil
+}
+
+// step looks once, and tells whether that was enough.
+func (c *Checker) step(ctx context.Context, logged *time.Time) (enough bool) {
+	missing := c.look(ctx)
+	if ctx.Err() != nil {
+		return true // it did not end its look
+	}
+	changed := c.record(missing)
+	if missing == nil {
+		c.log.Info("admission is live: its webhooks are registered and have made a dry-run Pod")
+		return true
+	}
+	if changed || time.Since(*logged) >= remindAfter {
+		c.log.Info("admission is not live yet", "missing", missing.Error())
+		*logged = time.Now()
+	}
+	return false
 }
 
 // record keeps what is missing, and tells whether it is something else than before.
