@@ -36,7 +36,7 @@ func takeSnapshot(w *work) jsontext.Value {
 	w.removeTag(annotations, v1beta1.ContainerRecreateRequestSyncStatuses)
 	snapshot, err := jsontree.Parse(jsontext.Value(text))
 	if err != nil || !snapshot.IsArray() {
-		w.note(tagPath(annotations, v1beta1.ContainerRecreateRequestSyncStatuses), "dropped, it is no list of container statuses")
+		w.note(annotationPath(v1beta1.ContainerRecreateRequestSyncStatuses), "dropped, it is no list of container statuses")
 		return nil
 	}
 	return compact(snapshot.Bytes())
@@ -51,7 +51,7 @@ func takeUnreadySince(w *work) string {
 	w.removeTag(annotations, v1beta1.ContainerRecreateRequestUnreadyAcquired)
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		w.note(tagPath(annotations, v1beta1.ContainerRecreateRequestUnreadyAcquired), "dropped, it is no RFC 3339 time")
+		w.note(annotationPath(v1beta1.ContainerRecreateRequestUnreadyAcquired), "dropped, it is no RFC 3339 time")
 		return ""
 	}
 	return at.UTC().Format(time.RFC3339)

@@ -141,16 +141,14 @@ func (d direction) convert(k *kind, top *jsontree.Node) (Converted, error) {
 	if source.err != nil {
 		return Converted{}, source.err
 	}
-	raw := top.Bytes()
-
-	target, err := d.translated(k, raw)
+	target, err := d.translated(k, top)
 	if err != nil {
 		return Converted{}, err
 	}
-	if err := d.restore(k, target, source.top, kept); err != nil {
+	if err = d.restore(k, target, top, kept); err != nil {
 		return Converted{}, err
 	}
-	records, err := d.lost(k, raw, target)
+	records, err := d.lost(k, top, target.top)
 	if err != nil {
 		return Converted{}, err
 	}
@@ -159,33 +157,26 @@ func (d direction) convert(k *kind, top *jsontree.Node) (Converted, error) {
 	return Converted{Object: target.top.Bytes(), Notes: target.notes}, nil
 }
 
-// translated is the object as the other version spells it by itself.
-func (d direction) translated(k *kind, raw jsontext.Value) (*work, error) {
-	translate := k.down
+// translated is a copy of the object, as the other version spells it by itself.
+func (d direction) translated(k *kind, top *jsontree.Node) (*work, error) {
 	if d.up {
-		translate = k.up
+		return run(k.up, top)
 	}
-	return run(translate, raw)
+	return run(k.down, top)
 }
 
-func run(translate func(*work), raw jsontext.Value) (*work, error) {
-	top, err := jsontree.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	w := &work{top: top}
-	if translate != nil {
-		translate(w)
-	}
+func run(translate func(*work), top *jsontree.Node) (*work, error) {
+	w := &work{top: top.Clone()}
+	translate(w)
 	if w.err != nil {
 		return nil, w.err
 	}
 	return w, nil
 }
 
-// lost lists what the way back, left to itself, would get wrong.
-func (d direction) lost(k *kind, raw jsontext.Value, target *work) ([]record, error) {
-	back, err := direction{group: d.group, up: !d.up}.translated(k, target.top.Bytes())
+// lost lists what the way back from target, left to itself, would get wrong of the object that was given.
+func (d direction) lost(k *kind, given, target *jsontree.Node) ([]record, error) {
+	back, err := direction{group: d.group, up: !d.up}.translated(k, target)
 	if err != nil && !d.up {
 		// v1beta1 holds what v1alpha1 may not say. It can be read all the same; writing it back will be refused.
 		return nil, nil
@@ -193,19 +184,15 @@ func (d direction) lost(k *kind, raw jsontext.Value, target *work) ([]record, er
 	if err != nil {
 		return nil, err
 	}
-	given, err := run(nil, raw)
-	if err != nil {
-		return nil, err
-	}
 	if !d.up || k.canonical == nil {
-		return differences(back.top, given.top), nil
+		return differences(back.top, given), nil
 	}
-	respelled, err := run(k.canonical, raw)
+	respelled, err := run(k.canonical, given)
 	if err != nil {
 		return nil, err
 	}
 	// What was put back may have brought the given spelling back.
 	return slices.DeleteFunc(differences(back.top, respelled.top), func(r record) bool {
-		return jsontree.Equal(r.at(back.top), r.at(given.top))
+		return jsontree.Equal(r.at(back.top), r.at(given))
 	}), nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 
 	"github.com/fairlead-io/fairlead/internal/jsontree"
@@ -36,12 +35,12 @@ func (d direction) restore(k *kind, target *work, source *jsontree.Node, kept st
 	}
 	records, err := readKept(kept)
 	if err == nil {
-		natural := target.top.Bytes()
+		natural := target.top.Clone()
 		d.applyAll(k, target, source, records)
-		err = d.fits(k, natural, target.top.Bytes())
+		err = d.fits(k, natural, target.top)
 	}
 	if err != nil && d.up {
-		return &FieldError{Field: tagPath(annotations, KeptAnnotation(Beta)), Err: err}
+		return &FieldError{Field: annotationPath(KeptAnnotation(Beta)), Err: err}
 	}
 	return nil
 }
@@ -70,29 +69,25 @@ func (d direction) applyAll(k *kind, target *work, source *jsontree.Node, record
 
 // fits says whether the type of v1beta1 can hold the object, if it could without what was put back: the annotation is
 // a client's to write, the schema does not see it, and one stored object that cannot be decoded stops every cache.
-func (d direction) fits(k *kind, natural, restored jsontext.Value) error {
-	if !d.up || k.decode(natural) != nil {
-		return nil
-	}
-	if err := k.decode(restored); err != nil {
-		return fmt.Errorf("it has fields of %s that do not fit: %w", Beta, err)
+func (d direction) fits(k *kind, natural, restored *jsontree.Node) error {
+	if d.up && k.decode(natural) == nil {
+		if err := k.decode(restored); err != nil {
+			return fmt.Errorf("it has fields of %s that do not fit: %w", Beta, err)
+		}
 	}
 	return nil
 }
 
 // decode reads an object of v1beta1 into its type, but for what the schema does not look at either.
-func (k *kind) decode(raw jsontext.Value) error {
-	top, err := jsontree.Parse(raw)
-	if err != nil {
-		return err
-	}
+func (k *kind) decode(object *jsontree.Node) error {
+	object = object.Clone()
 	for _, path := range k.opaque {
 		at := strings.LastIndexByte(path, '/')
-		if parent := resolve(top, path[:at]); parent.IsObject() {
+		if parent := resolve(object, path[:at]); parent.IsObject() {
 			parent.Remove(path[at+1:])
 		}
 	}
-	return json.Unmarshal(top.Bytes(), k.typed())
+	return json.Unmarshal(object.Bytes(), k.typed())
 }
 
 // keep writes records into the object that cannot spell them.
@@ -115,7 +110,7 @@ func (d direction) keep(k *kind, target *work, records []record) {
 	case !d.up && len(tooLarge) <= room:
 		target.setTag(annotations, KeptAnnotation(other), tooLarge)
 	default:
-		target.note(tagPath(annotations, KeptAnnotation(other)), "what only %s can spell does not fit", other)
+		target.note(annotationPath(KeptAnnotation(other)), "what only %s can spell does not fit", other)
 	}
 }
 
@@ -151,11 +146,11 @@ func (d direction) unitOf(k *kind, path string) int {
 func (d direction) hashUnits(k *kind, source *jsontree.Node) map[int]string {
 	hashes := make(map[int]string, len(k.units))
 	for i, u := range k.units {
-		hash := "="
+		parts := make([]string, 0, 2)
 		for _, part := range d.parts(u, true) {
-			hash += resolve(source, part).Hash() + "="
+			parts = append(parts, "="+resolve(source, part).Hash()) // not empty, which would be no condition
 		}
-		hashes[i] = hash
+		hashes[i] = strings.Join(parts, "")
 	}
 	return hashes
 }

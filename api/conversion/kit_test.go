@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // example is what an object of one version, without apiVersion and kind, becomes in the other.
@@ -90,9 +92,10 @@ func sameYAML(t *testing.T, apiVersion, kind, want, got string) {
 // plainText is an object without what conversions keep in it.
 func plainText(t *testing.T, raw string) string {
 	t.Helper()
-	w, err := run(func(w *work) { w.takeKept(Alpha) }, jsontext.Value(raw))
+	top, err := jsontree.Parse(jsontext.Value(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(w.top.Bytes())
+	(&work{top: top}).takeKept(Alpha)
+	return string(top.Bytes())
 }

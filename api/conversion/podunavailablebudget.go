@@ -43,7 +43,7 @@ func readOperations(w *work) []string {
 		case slices.Contains(budgetOperations, item):
 			operations = append(operations, item)
 		default:
-			w.fail(tagPath(annotations, v1beta1.PubProtectOperationsAnnotation), "%q is no operation, use a comma-separated list of %s",
+			w.fail(annotationPath(v1beta1.PubProtectOperationsAnnotation), "%q is no operation, use a comma-separated list of %s",
 				item, list(budgetOperations))
 		}
 	}
@@ -58,7 +58,7 @@ func readTotal(w *work) jsontext.Value {
 	}
 	total, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
 	if err != nil {
-		w.fail(tagPath(annotations, v1beta1.PubProtectTotalReplicasAnnotation), "%q is no whole number of 32 bits", text)
+		w.fail(annotationPath(v1beta1.PubProtectTotalReplicasAnnotation), "%q is no whole number of 32 bits", text)
 		return nil
 	}
 	return strconv.AppendInt(nil, total, 10)
@@ -66,8 +66,9 @@ func readTotal(w *work) jsontext.Value {
 
 func unavailableBudgetDown(w *work) {
 	spec := w.object(w.top, "spec")
-	var operations []string
-	for _, operation := range elements(w, spec, "protectOperations") {
+	list := elements(w, spec, "protectOperations")
+	operations := make([]string, 0, len(list))
+	for _, operation := range list {
 		operations = append(operations, operation.Text())
 	}
 	var total jsontext.Value

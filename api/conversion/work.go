@@ -163,9 +163,9 @@ func (w *work) note(path, format string, args ...any) {
 	w.notes = append(w.notes, path+": "+fmt.Sprintf(format, args...))
 }
 
-// tagPath is the path of an annotation or label.
-func tagPath(which, key string) string {
-	return jsontree.Field(jsontree.Field("metadata", which), key)
+// annotationPath is the path of an annotation.
+func annotationPath(key string) string {
+	return jsontree.Field(jsontree.Field("metadata", annotations), key)
 }
 
 // list joins what a message offers.

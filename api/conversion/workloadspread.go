@@ -68,7 +68,7 @@ func workloadSpreadConditions(w *work) []*jsontree.Node {
 			subsets = append(subsets, w.objects(versioned, m.Name)...)
 		}
 	}
-	var conditions []*jsontree.Node
+	conditions := make([]*jsontree.Node, 0, len(subsets))
 	for _, subset := range subsets {
 		conditions = append(conditions, w.objects(subset, "conditions")...)
 	}

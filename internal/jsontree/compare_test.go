@@ -3,6 +3,7 @@ package jsontree
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,12 +80,12 @@ func spell(what, how *rand.Rand, depth int) string {
 	}
 	switch kind {
 	case 0:
-		return space + fmt.Sprint(what.Int64())
+		return space + strconv.FormatInt(what.Int64(), 10)
 	case 1:
 		if how.IntN(2) == 0 {
-			return `"\u00e9/` + fmt.Sprint(what.IntN(9)) + `"`
+			return `"\u00e9/` + strconv.Itoa(what.IntN(9)) + `"`
 		}
-		return `"é\/` + fmt.Sprint(what.IntN(9)) + `"`
+		return `"é\/` + strconv.Itoa(what.IntN(9)) + `"`
 	case 2:
 		return []string{"null", "true", "false"}[what.IntN(3)] + space
 	case 3:

@@ -124,3 +124,21 @@ func TestParseRefusesWhatIsNoJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestACloneChangesByItself(t *testing.T) {
+	top := parse(t, `{"a":{"b":1},"c":[{"d":2}],"e":3}`)
+	top.Object("a").Set("b", jsontext.Value("9"))
+	top.Remove("e")
+	clone := top.Clone()
+	clone.Object("a").Remove("b")
+	clone.Get("c").Elements()[0].Set("d", jsontext.Value("8"))
+	if got := string(top.Bytes()); got != `{"a":{"b":9},"c":[{"d":2}]}` {
+		t.Errorf("the original is now %s", got)
+	}
+	if got := string(clone.Bytes()); got != `{"a":{},"c":[{"d":8}]}` {
+		t.Errorf("the clone is %s", got)
+	}
+	if got := clone.Get("c").Elements()[0].Get("d").Path(); got != "c[0].d" {
+		t.Errorf("in the clone its path is %s", got)
+	}
+}

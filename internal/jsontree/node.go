@@ -43,12 +43,43 @@ const (
 
 // Parse reads a document, which the nodes alias.
 func Parse(raw jsontext.Value) (*Node, error) {
-	var top *Node
+	top := &Node{}
 	err := jsonwalk.Walk(raw, func(w *jsonwalk.Walker) (err error) {
-		top, err = read(w, nil)
+		start := w.Offset()
+		if w.Kind() == jsontext.KindBeginObject {
+			top.opened = true // on the pass that checks the document anyway
+			err = top.readMembers(w)
+		} else {
+			err = w.Skip()
+		}
+		top.raw = w.Since(start)
 		return err
 	})
-	return top, err
+	if err != nil {
+		return nil, err
+	}
+	return top, nil
+}
+
+// Clone is a copy that can be changed by itself. It costs as much as was opened, not as the document is long.
+func (n *Node) Clone() *Node { return n.clone(nil) }
+
+func (n *Node) clone(parent *Node) *Node {
+	c := &Node{raw: n.raw, parent: parent, opened: n.opened, op: n.op, changed: n.changed}
+	if len(n.members) > 0 {
+		c.members = make([]Member, len(n.members))
+		for i, m := range n.members {
+			m.Value = m.Value.clone(c)
+			c.members[i] = m
+		}
+	}
+	if len(n.elements) > 0 {
+		c.elements = make([]*Node, len(n.elements))
+		for i, element := range n.elements {
+			c.elements[i] = element.clone(c)
+		}
+	}
+	return c
 }
 
 // read makes a node of the next value. It only looks for the value's end.
