@@ -232,7 +232,7 @@ func TestAnAgingCAIsReplacedWhenItsTimeHasCome(t *testing.T) {
 		s := a.state(t)
 		first := s.current
 		if s.next == nil || s.promoteAfter.Sub(time.Now().Truncate(time.Minute)) != 48*time.Hour {
-			t.Fatalf("with four days left the next CA is due in %v, want two days", s.promoteAfter.Sub(time.Now()))
+			t.Fatalf("with four days left the next CA is due in %v, want two days", time.Until(s.promoteAfter))
 		}
 		time.Sleep(48*time.Hour - time.Minute)
 		settle()
