@@ -12,6 +12,7 @@ import (
 	applyadmission "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/test/installation"
@@ -79,6 +80,22 @@ func givesTheLeastRights(t *testing.T, c *cluster.Cluster) {
 			_, err := webhook.CoreV1().Secrets("default").Get(t.Context(), "foreign", get)
 			return err
 		}, false},
+		{"admission reads administrators' allow-lists", func() error {
+			_, err := webhook.CoreV1().ConfigMaps(installation.Namespace).Get(t.Context(), "kruise-configuration", get)
+			return client.IgnoreNotFound(err)
+		}, true},
+		{"admission reads another ConfigMap of its namespace", func() error {
+			_, err := webhook.CoreV1().ConfigMaps(installation.Namespace).Get(t.Context(), "kube-root-ca.crt", get)
+			return err
+		}, false},
+		{"admission tries a PodTemplate in its namespace", func() error {
+			_, err := webhook.CoreV1().PodTemplates(installation.Namespace).Create(t.Context(), podTemplate(), dry)
+			return err
+		}, true},
+		{"admission tries a PodTemplate elsewhere", func() error {
+			_, err := webhook.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), dry)
+			return err
+		}, false},
 		{"admission lists Pods", func() error {
 			_, err := webhook.CoreV1().Pods("").List(t.Context(), list)
 			return err
@@ -89,8 +106,7 @@ func givesTheLeastRights(t *testing.T, c *cluster.Cluster) {
 		}, true},
 		{"the controllers create a Pod to try admission", func() error {
 			_, err := manager.CoreV1().Pods("kruise-daemon-config").Create(t.Context(), &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "try"},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+				ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: podTemplate().Template.Spec,
 			}, dry)
 			return err
 		}, true},
@@ -118,6 +134,13 @@ func givesTheLeastRights(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
+func podTemplate() *corev1.PodTemplate {
+	return &corev1.PodTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: "try"},
+		Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+	}
+}
+
 // account is a client with the rights of one of the chart's ServiceAccounts.
 func account(t *testing.T, c *cluster.Cluster, name string) *kubernetes.Clientset {
 	t.Helper()
@@ -126,9 +149,9 @@ func account(t *testing.T, c *cluster.Cluster, name string) *kubernetes.Clientse
 		UserName: "system:serviceaccount:" + installation.Namespace + ":" + name,
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + installation.Namespace, "system:authenticated"},
 	}
-	client, err := kubernetes.NewForConfig(config)
+	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
+	return clientset
 }
