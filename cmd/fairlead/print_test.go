@@ -50,11 +50,9 @@ func TestPrintWritesTheConfigurationThatWouldBeRegistered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(out, "---\n") != 1 {
-			t.Fatalf("%s: no validating webhook exists, want one document:\n%s", name, out)
-		}
+		mutating, _, _ := strings.Cut(strings.TrimPrefix(out, "---\n"), "---\n")
 		var got admissionv1.MutatingWebhookConfiguration
-		if err := yaml.UnmarshalStrict([]byte(out), &got); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(mutating), &got); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 		pods := got.Webhooks[0]

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,7 +63,8 @@ func newWorld(t *testing.T, c *cluster.Cluster) *world {
 		T: t, rest: c.RESTConfig(), client: client,
 		mutating:   client.AdmissionregistrationV1().MutatingWebhookConfigurations(),
 		validating: client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
-		entries:    webhook.Entries(webhook.Deps{Gates: features.New("")}),
+		// Only mutating ones, so that the tests know a configuration that no entry is left for.
+		entries: slices.DeleteFunc(webhook.Entries(webhook.Deps{Gates: features.New("")}), func(entry table.Entry) bool { return !entry.Mutating }),
 	}
 	if w.config, err = (table.Config{}).Complete(w.entries); err != nil {
 		t.Fatal(err)
