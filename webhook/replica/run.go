@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook/conversion"
 	"github.com/fairlead-io/fairlead/webhook/server"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -39,10 +40,14 @@ func newService(o Options, registry *prometheus.Registry, entries []table.Entry,
 		Routes: routes(entries), Ready: synced, GetCertificate: source.GetCertificate, MaxInFlight: o.MaxInFlight,
 		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(o.AccessLog, nil)), Log: o.Log,
 	}
-	if alone { // without a cluster nobody expects further ports to be there, or free
-		options.Mount = map[string]http.Handler{"/readyz": s.health, "/metrics": s.metrics}
+	converting, err := conversion.NewMetrics(registry)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	var err error
+	options.Mount = map[string]http.Handler{conversion.Path: conversion.New(conversion.Options{Metrics: converting, Log: o.Log})}
+	if alone { // without a cluster nobody expects further ports to be there, or free
+		options.Mount["/readyz"], options.Mount["/metrics"] = s.health, s.metrics
+	}
 	s.server, err = server.New(options)
 	return s, err
 }

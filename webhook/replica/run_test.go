@@ -3,6 +3,9 @@ package replica
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,23 +19,49 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-func quiet(t *testing.T) *service {
+// quiet is a replica whose objects are read, unless synced says otherwise.
+func quiet(t *testing.T, synced func() error, entries ...table.Entry) *service {
 	t.Helper()
 	source, err := certs.SelfSigned([]string{"localhost"}, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := Options{BindAddress: "127.0.0.1:0", ShutdownDelay: 200 * time.Millisecond, ShutdownGrace: time.Second, Log: logr.Discard()}
-	s, err := newService(options, newRegistry("v1"), nil, func() error { return nil }, source, false)
+	options := Options{BindAddress: "127.0.0.1:0", ShutdownDelay: 200 * time.Millisecond, ShutdownGrace: time.Second, Log: logr.Discard(), AccessLog: io.Discard}
+	s, err := newService(options, newRegistry("v1"), entries, synced, source, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+func warm() error { return nil }
+
+// TestAColdReplicaConverts: the objects that a replica waits for may be stored in a version that only it can convert.
+func TestAColdReplicaConverts(t *testing.T) {
+	allow := admission.HandlerFunc(func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
+	s := quiet(t, func() error { return errors.New("sidecarsets are not read yet") },
+		table.Entry{Name: "mpod.kb.io", Path: "/mutate-pod", Handler: allow})
+	post := func(path, body string) *httptest.ResponseRecorder {
+		request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		recorder := httptest.NewRecorder()
+		s.server.Handler().ServeHTTP(recorder, request)
+		return recorder
+	}
+	if got := post("/mutate-pod", podReview); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("a cold replica judges a Pod: %d %s", got.Code, got.Body)
+	}
+	got := post("/convert", `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u-1",
+		"desiredAPIVersion":"apps.kruise.io/v1beta1","objects":[{"apiVersion":"apps.kruise.io/v1alpha1","kind":"SidecarSet",
+		"metadata":{"name":"a"},"spec":{"namespace":"shop"}}]}}`)
+	if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"kubernetes.io/metadata.name":"shop"`) {
+		t.Errorf("a cold replica does not convert: %d %s", got.Code, got.Body)
+	}
+}
+
 // TestTheOrderOfTheEnd: what registers stops when the drain begins; what requests depend on, when it is over.
 func TestTheOrderOfTheEnd(t *testing.T) {
-	s := quiet(t)
+	s := quiet(t, warm)
 	l, err := s.listen()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +97,7 @@ func TestATaskThatFailsEndsTheReplica(t *testing.T) {
 		"in the background": {{broken, idle}, {idle}},
 		"at registration":   {{idle}, {broken}},
 	} {
-		s := quiet(t)
+		s := quiet(t, warm)
 		l, err := s.listen()
 		if err != nil {
 			t.Fatal(err)

@@ -190,7 +190,7 @@ func TestStandalone(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/healthz":  "ok",
-		"/webhooks": `["mpod.kb.io","msidecarset.kb.io"]`,
+		"/webhooks": `"mpod.kb.io"`,
 		"/metrics":  `fairlead_build_info{goversion="go1`,
 	} {
 		if complaint := a.get(path, want); complaint != "" {
@@ -227,8 +227,11 @@ func TestGatesSwitchWebhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if complaint := a.get("/webhooks", `["msidecarset.kb.io"]`); complaint != "" {
+	if complaint := a.get("/webhooks", `"msidecarset.kb.io"`); complaint != "" {
 		t.Error(complaint)
+	}
+	if a.get("/webhooks", `"mpod.kb.io"`) == "" {
+		t.Error("mpod.kb.io is served although its gate is off")
 	}
 }
 
