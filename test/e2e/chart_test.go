@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	chartTag = "chart"
 	// soon is for what takes a moment on an idle machine and a while on a busy one.
 	soon = time.Minute
 )
@@ -49,6 +48,8 @@ spec:
 type lifecycle struct {
 	c      *cluster.Cluster
 	client *kubernetes.Clientset
+	// tag is the image's.
+	tag string
 	// running is the Deployment's Pods at the start: uid, and how often each container was restarted.
 	running map[string]string
 }
@@ -60,10 +61,11 @@ func TestChartLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(images.PushAll(t.Context(), c), installation.PushImage(t.Context(), c, chartTag)); err != nil {
+	tag, err := installation.PushImage(t.Context(), c)
+	if err := errors.Join(err, images.PushAll(t.Context(), c)); err != nil {
 		t.Fatal(err)
 	}
-	l := &lifecycle{c: c, client: client}
+	l := &lifecycle{c: c, client: client, tag: tag}
 	steps := []struct {
 		name string
 		long bool
@@ -219,7 +221,7 @@ func (l *lifecycle) uninstallWithoutNamespace(t *testing.T) {
 
 func (l *lifecycle) upgrade(t *testing.T, set ...string) {
 	t.Helper()
-	if err := installation.Upgrade(t.Context(), l.c, chartTag, set...); err != nil {
+	if err := installation.Upgrade(t.Context(), l.c, l.tag, set...); err != nil {
 		t.Fatal(errors.Join(err, errors.New(l.state(t))))
 	}
 }

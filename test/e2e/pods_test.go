@@ -191,7 +191,7 @@ func hotUpgradePairRuns(t *testing.T, c *cluster.Cluster) {
 	apply(t, c, hotUpgradeManifests)
 	kubectl(t, c, "wait", "--for=condition=Ready", "pod/mesh", "--timeout=1m")
 	images := kubectl(t, c, "get", "pod", "mesh", "-o", "jsonpath={range .spec.containers[*]}{.name}={.image} {end}")
-	if want := "proxy-1=bank.test/tool:v1 proxy-2=bank.test/empty:v1 web=bank.test/web:v1 "; images != want {
+	if want := "proxy-1=bank.test/tool:v1 proxy-2=bank.test/empty:v1 web=bank.test/web:v1"; images != want {
 		t.Errorf("the containers are %q, want %q", images, want)
 	}
 	for container, want := range map[string][2]string{"proxy-1": {"1", "0"}, "proxy-2": {"0", "1"}} {
