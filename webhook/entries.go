@@ -16,6 +16,10 @@ type Deps struct {
 	Pods admission.Handler
 	// SidecarSetDefaults fills in the defaults and the hashes of SidecarSets (sidecarset.md §2).
 	SidecarSetDefaults admission.Handler
+	// ContainerRecreate captures what a ContainerRecreateRequest is to stop (container-recreate.md §3).
+	ContainerRecreate admission.Handler
+	// Deletion keeps protected objects from being deleted (protection.md §1).
+	Deletion admission.Handler
 	// Gates switch entries.
 	Gates table.Gates
 }
@@ -26,7 +30,7 @@ func Entries(deps Deps) []table.Entry { return table.Enabled(All(deps), deps.Gat
 
 // All is the table without regard to gates.
 func All(deps Deps) []table.Entry {
-	return []table.Entry{
+	return append([]table.Entry{
 		{
 			// No object selector or match condition narrows this one: which Pods concern us is decided by SidecarSets,
 			// launch priorities and owners together, and static, Job and DaemonSet Pods are injected like all others
@@ -45,7 +49,13 @@ func All(deps Deps) []table.Entry {
 			Rules:   []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "sidecarsets", admissionv1.Create, admissionv1.Update)},
 			Handler: deps.SidecarSetDefaults,
 		},
-	}
+		{
+			// It has no gate: without daemons it is there to say so.
+			Name: "mcontainerrecreaterequest.kb.io", Mutating: true, Path: "/mutate-apps-kruise-io-containerrecreaterequest",
+			Rules:   []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "containerrecreaterequests", admissionv1.Create, admissionv1.Update)},
+			Handler: deps.ContainerRecreate,
+		},
+	}, deletions(deps.Deletion)...)
 }
 
 var (

@@ -46,11 +46,19 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"sidecarsets"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "sidecarset defaults",
 		},
+		{
+			Name: "mcontainerrecreaterequest.kb.io", Path: "/mutate-apps-kruise-io-containerrecreaterequest", Mutating: true,
+			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
+			Resources: []string{"containerrecreaterequests"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "capture",
+		},
 	}
 	var got []row
 	for _, entry := range webhook.Entries(webhook.Deps{
-		Pods: saying("pods"), SidecarSetDefaults: saying("sidecarset defaults"), Gates: off{},
+		Pods: saying("pods"), SidecarSetDefaults: saying("sidecarset defaults"), ContainerRecreate: saying("capture"), Gates: off{},
 	}) {
+		if isDeletion(entry) {
+			continue // TestDeletionEntries has those
+		}
 		rule := entry.Rules[0]
 		got = append(got, row{
 			Name: entry.Name, Path: entry.Path, Mutating: entry.Mutating,
@@ -69,8 +77,8 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 }
 
 func TestPodWebhookGateSwitchesThePodEntryOnly(t *testing.T) {
-	entries := webhook.Entries(webhook.Deps{Gates: off{features.PodWebhook: true}})
-	if diff := cmp.Diff([]string{"msidecarset.kb.io"}, table.Names(entries)); diff != "" {
+	entries := webhook.Entries(webhook.Deps{Gates: off{features.PodWebhook: true, features.ResourcesDeletionProtection: true}})
+	if diff := cmp.Diff([]string{"msidecarset.kb.io", "mcontainerrecreaterequest.kb.io"}, table.Names(entries)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -59,6 +59,7 @@ func (f *webhookFlags) addServing(flags *pflag.FlagSet) {
 	flags.StringVar(&o.BindAddress, "bind-address", "", "Address to serve webhooks on (default :WEBHOOK_PORT, which is 9876 unless set; with --standalone 127.0.0.1:9443).")
 	flags.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "Address of /metrics; 0 is nowhere. With --standalone it is only used if given.")
 	flags.StringVar(&o.HealthAddr, "health-probe-addr", ":8000", "Address of /healthz and /readyz; 0 is nowhere. With --standalone it is only used if given.")
+	flags.StringVar(&o.ProtectionLogPath, "protection-log-path", "", "Directory of protection.log, the audit log of deletions that were denied; none if empty.")
 	flags.IntVar(&o.MaxInFlight, "max-in-flight", server.DefaultMaxInFlight, "How many reviews may be judged at once; more are answered 429, and the API server tries again.")
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", shutdownDelay, "How long to serve on after SIGTERM, until no API server sends any more. With --standalone it is only used if given.")
 }

@@ -52,6 +52,12 @@ func (c Cluster) Run(ctx context.Context) error {
 	}
 	registry := newRegistry(c.Version)
 	deps := known.deps(c.Gates, newInjection(registry, known.sidecarSets))
+	asking, err := newLive(ctx, c.Options, registry, c.REST)
+	if err != nil {
+		return err
+	}
+	defer asking.close()
+	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
 	config, err := c.Table.Complete(webhook.All(deps))
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ type Options struct {
 	// ShutdownDelay is how long to serve after being told to stop, and ShutdownGrace what running requests then have.
 	ShutdownDelay, ShutdownGrace time.Duration
 	Log                          klog.Logger
+	// ProtectionLogPath is the folder of the audit log of deletion protection; "" for none.
+	ProtectionLogPath string
 	// AccessLog gets a JSON line for each changed or refused request.
 	AccessLog io.Writer
 	// Version is what the build information says.

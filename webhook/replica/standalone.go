@@ -36,7 +36,14 @@ func (s Standalone) Run(ctx context.Context) error {
 		return fmt.Errorf("making a certificate: %w", err)
 	}
 	registry := newRegistry(s.Version)
-	entries := webhook.Entries(known.deps(s.Gates, newInjection(registry, known.sidecarSets)))
+	asking, err := newLive(ctx, s.Options, registry, nil)
+	if err != nil {
+		return err
+	}
+	defer asking.close()
+	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets))
+	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
+	entries := webhook.Entries(deps)
 	service, err := newService(s.Options, registry, entries, directory.Synced, source, true)
 	if err != nil {
 		return err
