@@ -3,6 +3,8 @@
 package webhook
 
 import (
+	"strings"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/fairlead-io/fairlead/internal/features"
@@ -16,6 +18,8 @@ type Deps struct {
 	Pods admission.Handler
 	// SidecarSetDefaults fills in the defaults and the hashes of SidecarSets (sidecarset.md §2).
 	SidecarSetDefaults admission.Handler
+	// Rules makes the handler that judges a kind of apps.kruise.io by its rules in Rego; nil where entries are only named.
+	Rules func(kind string) admission.Handler
 	// ContainerRecreate captures what a ContainerRecreateRequest is to stop (container-recreate.md §3).
 	ContainerRecreate admission.Handler
 	// Deletion keeps protected objects from being deleted (protection.md §1).
@@ -55,7 +59,22 @@ func All(deps Deps) []table.Entry {
 			Rules:   []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "containerrecreaterequests", admissionv1.Create, admissionv1.Update)},
 			Handler: deps.ContainerRecreate,
 		},
+		deps.judged("vsidecarset.kb.io", "SidecarSet", "sidecarsets"),
+		// The reference has no such webhook. Ours judges what its mutating one did, beside what only the Pod can tell.
+		deps.judged("vcontainerrecreaterequest.kb.io", "ContainerRecreateRequest", "containerrecreaterequests"),
 	}, deletions(deps.Deletion)...)
+}
+
+// judged is the validating entry of a kind that has rules in Rego.
+func (d Deps) judged(name, kind, resource string) table.Entry {
+	entry := table.Entry{
+		Name: name, Path: "/validate-apps-kruise-io-" + strings.ToLower(kind),
+		Rules: []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, resource, admissionv1.Create, admissionv1.Update)},
+	}
+	if d.Rules != nil {
+		entry.Handler = d.Rules(kind)
+	}
+	return entry
 }
 
 var (

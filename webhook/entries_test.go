@@ -51,10 +51,21 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"containerrecreaterequests"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "capture",
 		},
+		{
+			Name: "vsidecarset.kb.io", Path: "/validate-apps-kruise-io-sidecarset",
+			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
+			Resources: []string{"sidecarsets"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "rules of SidecarSet",
+		},
+		{
+			Name: "vcontainerrecreaterequest.kb.io", Path: "/validate-apps-kruise-io-containerrecreaterequest",
+			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
+			Resources: []string{"containerrecreaterequests"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "rules of ContainerRecreateRequest",
+		},
 	}
 	var got []row
 	for _, entry := range webhook.Entries(webhook.Deps{
 		Pods: saying("pods"), SidecarSetDefaults: saying("sidecarset defaults"), ContainerRecreate: saying("capture"), Gates: off{},
+		Rules: func(kind string) admission.Handler { return saying("rules of " + kind) },
 	}) {
 		if isDeletion(entry) {
 			continue // TestDeletionEntries has those
@@ -78,7 +89,7 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 
 func TestPodWebhookGateSwitchesThePodEntryOnly(t *testing.T) {
 	entries := webhook.Entries(webhook.Deps{Gates: off{features.PodWebhook: true, features.ResourcesDeletionProtection: true}})
-	if diff := cmp.Diff([]string{"msidecarset.kb.io", "mcontainerrecreaterequest.kb.io"}, table.Names(entries)); diff != "" {
+	if diff := cmp.Diff([]string{"msidecarset.kb.io", "mcontainerrecreaterequest.kb.io", "vsidecarset.kb.io", "vcontainerrecreaterequest.kb.io"}, table.Names(entries)); diff != "" {
 		t.Error(diff)
 	}
 }

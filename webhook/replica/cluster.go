@@ -51,7 +51,11 @@ func (c Cluster) Run(ctx context.Context) error {
 		return err
 	}
 	registry := newRegistry(c.Version)
-	deps := known.deps(c.Gates, newInjection(registry, known.sidecarSets))
+	rules, err := newRules(ctx, c.Options, registry, known.overlaps, c.REST)
+	if err != nil {
+		return err
+	}
+	deps := known.deps(c.Gates, newInjection(registry, known.sidecarSets), rules)
 	asking, err := newLive(ctx, c.Options, registry, c.REST)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,7 +17,10 @@ import (
 	"github.com/fairlead-io/fairlead/mutators/launchpriority"
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
+	"github.com/fairlead-io/fairlead/validators"
+	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/objects"
 )
 
@@ -28,20 +32,22 @@ type gates interface {
 // policies are the objects that admission depends on, as its handlers look them up.
 type policies struct {
 	sidecarSets *sidecarset.Index
-	namespaces  *objects.Namespaces
+	// overlaps are the same SidecarSets, as the rules compare them.
+	overlaps   *overlap.Index
+	namespaces *objects.Namespaces
 }
 
 func newPolicies(namespaces *objects.Namespaces) policies {
-	return policies{sidecarSets: sidecarset.NewIndex(), namespaces: namespaces}
+	return policies{sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(), namespaces: namespaces}
 }
 
 // kinds are the kinds to be read, from wherever objects come.
 func (p policies) kinds() []objects.Kind {
 	return []objects.Kind{
 		{
-			GroupKind: schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: "SidecarSet"},
+			GroupKind: kindOf("SidecarSet"),
 			Resource:  "sidecarsets", Version: v1beta1.GroupVersion.Version, ClusterScoped: true,
-			Sink: sidecarSets{p.sidecarSets},
+			Sink: sidecarSets{p.sidecarSets, p.overlaps},
 		},
 		{
 			GroupKind: corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(),
@@ -51,17 +57,31 @@ func (p policies) kinds() []objects.Kind {
 	}
 }
 
-// sidecarSets is the index as a sink.
-type sidecarSets struct{ index *sidecarset.Index }
+func kindOf(name string) schema.GroupKind {
+	return schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: name}
+}
 
-func (s sidecarSets) Upsert(raw jsontext.Value) error { return s.index.Upsert(raw) }
-func (s sidecarSets) Delete(_, name string)           { s.index.Delete(name) }
+// sidecarSets is both indices as a sink.
+type sidecarSets struct {
+	injected *sidecarset.Index
+	compared *overlap.Index
+}
+
+func (s sidecarSets) Upsert(raw jsontext.Value) error {
+	return errors.Join(s.injected.Upsert(raw), s.compared.Upsert(raw))
+}
+
+func (s sidecarSets) Delete(namespace, name string) {
+	s.injected.Delete(name)
+	s.compared.Delete(namespace, name)
+}
 
 // deps are the handlers of the table, over these policies.
-func (p policies) deps(on gates, observer sidecarset.Observer) webhook.Deps {
+func (p policies) deps(on gates, observer sidecarset.Observer, rules *validators.Engine) webhook.Deps {
 	return webhook.Deps{
 		Gates:              on,
 		SidecarSetDefaults: defaults.NewSidecarSetHandler(),
+		Rules:              func(kind string) admission.Handler { return rules.Handler(kindOf(kind)) },
 		// The order is that of pod-admission.md §2: sidecars get launch priorities too.
 		Pods: mutators.PodChain{
 			readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),

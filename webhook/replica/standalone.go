@@ -36,12 +36,16 @@ func (s Standalone) Run(ctx context.Context) error {
 		return fmt.Errorf("making a certificate: %w", err)
 	}
 	registry := newRegistry(s.Version)
+	rules, err := newRules(ctx, s.Options, registry, known.overlaps, nil)
+	if err != nil {
+		return err
+	}
 	asking, err := newLive(ctx, s.Options, registry, nil)
 	if err != nil {
 		return err
 	}
 	defer asking.close()
-	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets))
+	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules)
 	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
 	entries := webhook.Entries(deps)
 	service, err := newService(s.Options, registry, entries, directory.Synced, source, true)

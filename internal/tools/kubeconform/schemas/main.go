@@ -29,6 +29,8 @@ var kinds = map[string]string{
 	"rolebinding-rbac-v1":                       "io.k8s.api.rbac.v1.RoleBinding",
 	"clusterrole-rbac-v1":                       "io.k8s.api.rbac.v1.ClusterRole",
 	"clusterrolebinding-rbac-v1":                "io.k8s.api.rbac.v1.ClusterRoleBinding",
+	"flowschema-flowcontrol-v1":                 "io.k8s.api.flowcontrol.v1.FlowSchema",
+	"prioritylevelconfiguration-flowcontrol-v1": "io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration",
 	"customresourcedefinition-apiextensions-v1": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
 	"validatingwebhookconfiguration-admissionregistration-v1": "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration",
 }

@@ -1,0 +1,71 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/validators"
+	"github.com/fairlead-io/fairlead/validators/dryrun"
+	"github.com/fairlead-io/fairlead/validators/facts"
+	"github.com/fairlead-io/fairlead/validators/overlap"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// newRules prepares the rules in Rego. Without a cluster, config is nil.
+func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, config *rest.Config) (*validators.Engine, error) {
+	sources := facts.Sources{SidecarSets: index}
+	if config != nil {
+		client, err := rulesClient(config)
+		if err != nil {
+			return nil, err
+		}
+		namespace := cmp.Or(o.Table.Namespace, table.DefaultNamespace)
+		sources.Pods = dryrun.New(client, namespace, clock.RealClock{}, newDryRuns(registry))
+		sources.Reader = facts.NewLive(client, namespace)
+	}
+	engine, err := validators.New(ctx, validators.Options{
+		Builtins: facts.Builtins(sources), Inventory: map[string]any{"gates": gateFacts(o.Gates)},
+		Metrics: validators.NewMetrics(registry), Log: o.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing rules: %w", err)
+	}
+	return engine, nil
+}
+
+// rulesClient has no limit of its own: requests come at the pace of writes of a few kinds, and the API server gives them a
+// priority level of theirs. With the limit of the other client, which is for background work, reviews would wait in line.
+func rulesClient(config *rest.Config) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for rules: %w", err)
+	}
+	return client, nil
+}
+
+// gateFacts are the feature gates that rules look at.
+func gateFacts(on gates) map[string]any {
+	gate := features.SidecarSetPatchPodMetadataDefaultsAllowed
+	return map[string]any{string(gate): on.Enabled(gate)}
+}
+
+// newDryRuns counts what the API server says of Pods.
+func newDryRuns(registry prometheus.Registerer) func(outcome string) {
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "fairlead_dry_runs_total", Help: "Pods that the API server was asked to validate, by outcome.",
+	}, []string{"outcome"})
+	for _, outcome := range []string{dryrun.Remembered, dryrun.Accepted, dryrun.Refused, dryrun.Failed} {
+		counter.WithLabelValues(outcome)
+	}
+	registry.MustRegister(counter)
+	return func(outcome string) { counter.WithLabelValues(outcome).Inc() }
+}
