@@ -96,8 +96,16 @@ func givesTheLeastRights(t *testing.T, c *cluster.Cluster) {
 			_, err := webhook.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), dry)
 			return err
 		}, false},
-		{"admission lists Pods", func() error {
-			_, err := webhook.CoreV1().Pods("").List(t.Context(), list)
+		{"admission counts the Pods of a namespace", func() error {
+			_, err := webhook.CoreV1().Pods("default").List(t.Context(), list)
+			return err
+		}, true},
+		{"admission watches Pods", func() error {
+			_, err := webhook.CoreV1().Pods("").Watch(t.Context(), list)
+			return err
+		}, false},
+		{"admission reads a claim", func() error {
+			_, err := webhook.CoreV1().PersistentVolumeClaims("default").Get(t.Context(), "data", get)
 			return err
 		}, false},
 		{"the controllers list Pods", func() error {

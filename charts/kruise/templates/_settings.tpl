@@ -46,6 +46,22 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* "true" unless labels shall protect nothing from deletion. */}}
+{{- define "kruise.deletionProtection" -}}
+{{- $own := include "kruise.gate" (list . "ResourcesDeletionProtection") -}}
+{{- if not (or (eq $own "false") (and (eq $own "") (eq (include "kruise.gate" (list . "AllBeta")) "false"))) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* "true" when the objects of protected CustomResourceDefinitions are to be counted. */}}
+{{- define "kruise.crdCascading" -}}
+{{- $own := include "kruise.gate" (list . "DeletionProtectionForCRDCascadingGate") -}}
+{{- if or (eq $own "true") (and (eq $own "") (eq (include "kruise.gate" (list . "AllAlpha")) "true")) -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/*
 webhookConfiguration.failurePolicy as the flag takes it: `pods` means every entry for Pods, any other key is an
 entry's name, with or without its `.kb.io`. The more exact key wins.
