@@ -75,7 +75,7 @@ func (w *world) authority() *certs.Authority {
 	w.Helper()
 	authority, err := certs.NewAuthority(certs.Options{
 		Client: w.client, Namespace: namespace, Secret: secret, Hosts: []string{w.config.ServerName()}, Clock: clock.RealClock{},
-		Published: registration.Published(w.client, w.config),
+		Published: registration.Published(w.client, w.config, nil),
 	})
 	if err != nil {
 		w.Fatal(err)

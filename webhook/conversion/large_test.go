@@ -42,16 +42,19 @@ func (d *discarding) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// serveLarge converts a list and returns how long that took, and the most memory that was in use beside the body as it
-// came.
-func serveLarge(t *testing.T, objects int) (took time.Duration, bodyBytes int, heap uint64) {
-	t.Helper()
+func largeReview(objects int) string {
 	list := make([]string, objects)
 	for i := range list {
 		list[i] = cloneSet(i)
 	}
-	body := reviewOf(V1, "apps.kruise.io/v1beta1", list...)
-	list = nil
+	return reviewOf(V1, "apps.kruise.io/v1beta1", list...)
+}
+
+// serveLarge converts a list and returns how long that took, and the most memory that was in use beside the body as it
+// came.
+func serveLarge(t *testing.T, objects int) (took time.Duration, bodyBytes int, heap uint64) {
+	t.Helper()
+	body := largeReview(objects)
 	h, _ := newHandler(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what waits for the collector hardly counts
 	runtime.GC()

@@ -78,9 +78,9 @@ func (r *request) readRequest(w *jsonwalk.Walker, name string) (err error) {
 	case "objects":
 		r.objects = nil
 		err = w.Array(func() error {
-			object, err := w.Value()
+			object, wrong := w.Value()
 			r.objects = append(r.objects, object)
-			return err
+			return wrong
 		})
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -11,26 +12,42 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/fairlead-io/fairlead/internal/bell"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Guard removes the configurations as soon as the anchor is gone or going. Every replica does that, with or without the
-// Lease, and also while it drains: ctx should end with the process. Guard also watches for Run.
+// Guard removes the configurations as soon as the anchor is gone or going, and releases definitions that need it. Every
+// replica does that, with or without the Lease, and also while it drains: ctx should end with the process. Guard also
+// watches for Run.
 func (r *Registrar) Guard(ctx context.Context) error {
 	if err := r.watch(ctx); err != nil {
 		return err
 	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	if d := r.definitions; d != nil {
+		if err := d.watch(ctx); err != nil {
+			return err
+		}
+		group.Go(func() { r.lookAfter(ctx, "Cannot guard conversion", d.guard, d.guardBell, nil) })
+	}
+	r.lookAfter(ctx, "Cannot guard the webhook configurations", r.guard, r.guardBell, r.guardBundles)
+	return nil
+}
+
+// lookAfter looks until ctx ends: at every event and every new bundle, and now and then without.
+func (r *Registrar) lookAfter(ctx context.Context, trouble string, look func(context.Context) error, events bell.Bell, bundles <-chan struct{}) {
 	retry := newBackoff(longestGuard)
 	for {
 		idle := resync
-		if err := r.guard(ctx); err == nil {
+		if err := look(ctx); err == nil {
 			retry.reset()
 		} else if ctx.Err() == nil {
 			idle = retry.next()
-			klog.FromContext(ctx).Error(err, "Cannot guard the webhook configurations", "retryIn", idle)
+			klog.FromContext(ctx).Error(err, trouble, "retryIn", idle)
 		}
-		if !r.sleep(ctx, idle, r.guardBell, r.guardBundles) {
-			return nil
+		if !r.sleep(ctx, idle, events, bundles) {
+			return
 		}
 	}
 }
@@ -45,7 +62,7 @@ func (r *Registrar) watch(ctx context.Context) error {
 	} {
 		_, guarding := informer.AddEventHandler(r.guardBell.OnEvents())
 		_, leading := informer.AddEventHandler(r.leadBell.OnEvents())
-		if err := errors.Join(guarding, leading); err != nil {
+		if err := errors.Join(guarding, leading, r.definitions.follow(informer)); err != nil {
 			return fmt.Errorf("watching the webhook configurations: %w", err)
 		}
 		go informer.RunWithContext(ctx)

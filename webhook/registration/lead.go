@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
+	"github.com/fairlead-io/fairlead/internal/bell"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -79,19 +81,32 @@ func (r *Registrar) term(ctx context.Context) error {
 	return nil
 }
 
-// lead keeps the configurations as wanted until ctx ends.
+// lead keeps the configurations, and the definitions beside them, as wanted until ctx ends.
 func (r *Registrar) lead(ctx context.Context) {
 	r.leading.Lock()
 	defer r.leading.Unlock()
 	clear(r.settled)
+	var group sync.WaitGroup
+	defer group.Wait()
+	if d := r.definitions; d != nil {
+		group.Go(func() {
+			defer d.forget()
+			r.keep(ctx, "Cannot register conversion", d.register, d.leadBell, d.bundles)
+		})
+	}
+	r.keep(ctx, "Cannot register the webhooks", r.register, r.leadBell, r.leadBundles)
+}
+
+// keep does rounds until ctx ends: at every event and every new bundle, and now and then without.
+func (r *Registrar) keep(ctx context.Context, trouble string, round func(context.Context) (outcome, error), events bell.Bell, bundles <-chan struct{}) {
 	retry := newBackoff(longestLead)
 	for ctx.Err() == nil {
-		result, err := r.register(ctx)
+		result, err := round(ctx)
 		idle := resync
 		switch {
 		case err != nil:
 			if idle = retry.next(); ctx.Err() == nil && !apierrors.IsConflict(err) {
-				klog.FromContext(ctx).Error(err, "Cannot register the webhooks", "retryIn", idle)
+				klog.FromContext(ctx).Error(err, trouble, "retryIn", idle)
 			}
 		case result.wrote:
 			// Look again soon, but ever later if somebody keeps writing against us.
@@ -101,7 +116,7 @@ func (r *Registrar) lead(ctx context.Context) {
 			if result.waiting {
 				idle = waitingCheck
 			}
-			r.sleep(ctx, idle, r.leadBell, r.leadBundles)
+			r.sleep(ctx, idle, events, bundles)
 			idle = shortest // what comes in a burst is met by one round
 		}
 		r.sleep(ctx, idle, nil, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are counted per configuration name.
+// metrics are counted per configuration name; that of a definition counts as one.
 type metrics struct {
 	drift      *prometheus.CounterVec
 	registered *prometheus.GaugeVec

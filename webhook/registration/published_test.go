@@ -52,7 +52,7 @@ func TestPublishedWantsTheCAInEveryWebhookOfOurs(t *testing.T) {
 				objects = append(objects, configuration.Object())
 			}
 		}
-		got, err := Published(fake.NewClientset(objects...), testConfig(t))(t.Context(), ca)
+		got, err := Published(fake.NewClientset(objects...), testConfig(t), nil)(t.Context(), ca)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
 		}
@@ -70,7 +70,7 @@ func TestPublishedSaysWhenItCannotTell(t *testing.T) {
 	client.PrependReactor("get", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, &admissionv1.MutatingWebhookConfiguration{}, away
 	})
-	published := Published(client, testConfig(t))
+	published := Published(client, testConfig(t), nil)
 	if got, err := published(t.Context(), bundleOf(t)); got || !errors.Is(err, away) {
 		t.Errorf("got %v, %v", got, err)
 	}

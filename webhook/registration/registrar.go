@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Options are what a Registrar needs; all are required except InjectedBundle.
+// Options are what a Registrar needs; all are required except InjectedBundle and Conversion.
 type Options struct {
 	Client kubernetes.Interface
 	// Config is complete (table.Config.Complete).
@@ -29,14 +29,18 @@ type Options struct {
 	Identity   string
 	Clock      clock.WithTicker
 	Registerer prometheus.Registerer
+	// Conversion is nil where definitions are none of ours.
+	Conversion *Conversion
 }
 
-// Registrar keeps the two webhook configurations.
+// Registrar keeps the two webhook configurations, and the conversion of definitions.
 type Registrar struct {
 	options  Options
 	store    store
 	replicas replicas
 	metrics  metrics
+	// definitions is nil without Options.Conversion.
+	definitions *definitions
 
 	// leading is held while this replica has the Lease, and guards what follows.
 	leading sync.Mutex
@@ -68,6 +72,9 @@ func New(o Options) (*Registrar, error) {
 
 		guardBell: bell.New(), leadBell: bell.New(),
 		guardBundles: o.Certificates.Subscribe(), leadBundles: o.Certificates.Subscribe(),
+	}
+	if o.Conversion != nil {
+		r.definitions = newDefinitions(r, *o.Conversion)
 	}
 	return r, nil
 }

@@ -90,13 +90,30 @@ func (r replicas) addresses(ctx context.Context) ([]string, error) {
 	if r.config.Host != "" {
 		return []string{r.config.Host}, nil
 	}
-	slices, err := r.client.DiscoveryV1().EndpointSlices(r.config.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + r.config.Service,
+	slices, err := r.slices(ctx, r.config.Service)
+	if err != nil {
+		return nil, err
+	}
+	return readyAddresses(slices), nil
+}
+
+// reachable says whether a Service reaches any replica.
+func (r replicas) reachable(ctx context.Context, service string) (bool, error) {
+	if r.config.Host != "" {
+		return true, nil
+	}
+	slices, err := r.slices(ctx, service)
+	return len(readyAddresses(slices)) > 0, err
+}
+
+func (r replicas) slices(ctx context.Context, service string) ([]discoveryv1.EndpointSlice, error) {
+	list, err := r.client.DiscoveryV1().EndpointSlices(r.config.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + service,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listing the replicas of Service %s/%s: %w", r.config.Namespace, r.config.Service, err)
+		return nil, fmt.Errorf("listing the replicas of Service %s/%s: %w", r.config.Namespace, service, err)
 	}
-	return readyAddresses(slices.Items), nil
+	return list.Items, nil
 }
 
 // readyAddresses reads the first address of each ready endpoint: the others are the same Pod's. A Service of two IP

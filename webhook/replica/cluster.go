@@ -66,14 +66,18 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	authority, err := c.authority(client, config, registry)
+	conversion, err := c.conversion()
+	if err != nil {
+		return err
+	}
+	authority, err := c.authority(client, config, registry, conversion)
 	if err != nil {
 		return err
 	}
 	entries := webhook.Entries(deps)
 	registrar, err := registration.New(registration.Options{
 		Client: client, Config: config, Entries: entries, Certificates: authority,
-		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry,
+		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
 	})
 	if err != nil {
 		return err
@@ -107,14 +111,16 @@ func tidyOnce(synced func() error) task {
 	}
 }
 
-func (c Cluster) authority(client kubernetes.Interface, config table.Config, registry prometheus.Registerer) (*certs.Authority, error) {
+func (c Cluster) authority(
+	client kubernetes.Interface, config table.Config, registry prometheus.Registerer, conversion *registration.Conversion,
+) (*certs.Authority, error) {
 	hosts := certs.ServiceHosts(config.Namespace, []string{config.Service, c.ConversionService}, c.PodIP)
 	if config.Host != "" {
 		hosts = append(hosts, config.ServerName())
 	}
 	authority, err := certs.NewAuthority(certs.Options{
 		Client: client, Namespace: config.Namespace, Secret: c.Secret, Hosts: hosts, Clock: clock.RealClock{},
-		Published: registration.Published(client, config),
+		Published: registration.Published(client, config, conversion),
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,34 @@
+package replica
+
+import (
+	"fmt"
+
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	"k8s.io/client-go/metadata"
+
+	apiconversion "github.com/fairlead-io/fairlead/api/conversion"
+	"github.com/fairlead-io/fairlead/webhook/conversion"
+	"github.com/fairlead-io/fairlead/webhook/registration"
+)
+
+// conversion is how the definitions of the kinds whose versions differ shall have objects converted.
+func (c Cluster) conversion() (*registration.Conversion, error) {
+	client, err := apiextensions.NewForConfig(c.REST)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for definitions: %w", err)
+	}
+	watcher, err := metadata.NewForConfig(c.REST)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for metadata: %w", err)
+	}
+	var names []string
+	for _, resource := range apiconversion.Resources() {
+		if resource.Differs {
+			names = append(names, resource.Definition())
+		}
+	}
+	return &registration.Conversion{
+		Client: client.CustomResourceDefinitions(), Metadata: watcher, Service: c.ConversionService, Path: conversion.Path,
+		Definitions: names,
+	}, nil
+}
