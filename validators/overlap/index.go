@@ -37,12 +37,12 @@ type slot struct {
 type Index struct {
 	mu    sync.RWMutex
 	sets  map[string]*set
-	slots map[slot]map[*set]claim
+	slots map[slot]*bucket
 }
 
 // NewIndex makes an empty index.
 func NewIndex() *Index {
-	return &Index{sets: make(map[string]*set), slots: make(map[slot]map[*set]claim)}
+	return &Index{sets: make(map[string]*set), slots: make(map[slot]*bucket)}
 }
 
 // Upsert puts a SidecarSet, as JSON of either version, into the index instead of an earlier one of its name.
@@ -57,9 +57,9 @@ func (x *Index) Upsert(raw jsontext.Value) error {
 	x.sets[s.name] = s
 	for _, c := range s.claims {
 		if x.slots[c.slot] == nil {
-			x.slots[c.slot] = make(map[*set]claim)
+			x.slots[c.slot] = newBucket()
 		}
-		x.slots[c.slot][s] = c
+		x.slots[c.slot].add(s, c)
 	}
 	return nil
 }
@@ -78,8 +78,10 @@ func (x *Index) remove(name string) {
 	}
 	delete(x.sets, name)
 	for _, c := range s.claims {
-		if delete(x.slots[c.slot], s); len(x.slots[c.slot]) == 0 {
-			delete(x.slots, c.slot)
+		if b := x.slots[c.slot]; b != nil {
+			if b.remove(s); b.size == 0 {
+				delete(x.slots, c.slot)
+			}
 		}
 	}
 }
@@ -93,6 +95,8 @@ func (x *Index) Canary(name string) (canary, found bool) {
 }
 
 // Conflicts compares a SidecarSet, as JSON of either version, with all others that may select the same Pods.
+//
+// What is found is the first by name, so that one object gets one answer from every replica.
 func (x *Index) Conflicts(raw jsontext.Value) (conflicts []Conflict, err error) {
 	s, err := read(raw)
 	if err != nil {
@@ -102,9 +106,13 @@ func (x *Index) Conflicts(raw jsontext.Value) (conflicts []Conflict, err error) 
 	defer x.mu.RUnlock()
 	apart := make(map[*set]bool) // what was compared once need not be compared again
 	for _, c := range s.claims {
+		b := x.slots[c.slot]
+		if b == nil {
+			continue
+		}
 		first := ""
-		for other, theirs := range x.slots[c.slot] {
-			if first != "" && first < other.name || !c.clashes(theirs) {
+		for other, theirs := range b.candidates(s) {
+			if first != "" && first <= other.name || !c.clashes(theirs) {
 				continue
 			}
 			disjoint, known := apart[other]

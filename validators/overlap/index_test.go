@@ -2,6 +2,8 @@ package overlap
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -185,13 +187,81 @@ func TestConflictsOfACanaryIgnoreItsBase(t *testing.T) {
 	}
 }
 
-// The cost must not grow with SidecarSets that share no name with the one that is judged.
+// However SidecarSets are filed, the index finds what comparing all of them with each other finds.
+func TestIndexAgreesWithComparingAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		label := rapid.SampledFrom([]string{"", "x", "y", "z"})
+		drawn := rapid.Custom(func(t *rapid.T) string {
+			selector := map[string]string{}
+			for _, key := range []string{"a", "b", "c"} {
+				if value := label.Draw(t, key); value != "" {
+					selector[key] = value
+				}
+			}
+			encoded, err := yaml.Marshal(map[string]any{
+				"metadata": map[string]any{"name": rapid.SampledFrom([]string{"s1", "s2", "s3", "s4", "s5", "s6"}).Draw(t, "name")},
+				"spec": map[string]any{
+					"selector":   map[string]any{"matchLabels": selector},
+					"containers": []any{map[string]any{"name": rapid.SampledFrom([]string{"p", "q"}).Draw(t, "container")}},
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(encoded)
+		})
+		x, all := NewIndex(), map[string]*set{}
+		for _, text := range rapid.SliceOfN(drawn, 0, 12).Draw(t, "changes") {
+			raw, _ := yaml.YAMLToJSON([]byte(text))
+			s, err := read(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "deletes") == 0 {
+				x.Delete("", s.name)
+				delete(all, s.name)
+				continue
+			}
+			if err := x.Upsert(raw); err != nil {
+				t.Fatal(err)
+			}
+			all[s.name] = s
+		}
+		raw, _ := yaml.YAMLToJSON([]byte(drawn.Draw(t, "mine")))
+		mine, err := read(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []Conflict
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if other := all[name]; want == nil && other.claims[0].name == mine.claims[0].name && mine.meets(other) {
+				want = []Conflict{{Containers, "spec.containers[0].name", mine.claims[0].name, name}}
+			}
+		}
+		got, err := x.Conflicts(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		for name := range all {
+			x.Delete("", name)
+		}
+		if len(x.slots)+len(x.sets) != 0 {
+			t.Fatalf("left behind: %v", x.slots)
+		}
+	})
+}
+
+// The cost must not grow with SidecarSets that share no name with the one that is judged, nor with those that share one but
+// select other Pods.
 func BenchmarkConflicts(b *testing.B) {
 	for _, others := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
 			x := NewIndex()
 			for i := range others {
-				if err := x.Upsert(object(b, fmt.Sprintf(`{metadata: {name: s%d}, spec: {selector: {matchLabels: {app: a%d}}, containers: [{name: c%d}]}}`, i, i, i))); err != nil {
+				if err := x.Upsert(object(b, fmt.Sprintf(`{metadata: {name: s%d}, spec: {selector: {matchLabels: {app: a%d}}, containers: [{name: c%d}, {name: agent}]}}`, i, i, i))); err != nil {
 					b.Fatal(err)
 				}
 			}

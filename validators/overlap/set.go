@@ -2,6 +2,7 @@ package overlap
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,7 +108,18 @@ func read(raw jsontext.Value) (*set, error) {
 			})
 		}
 	}
+	s.dropRepeats()
 	return s, nil
+}
+
+// dropRepeats leaves one claim a name: that names repeat is refused elsewhere, and the index counts on it.
+func (s *set) dropRepeats() {
+	seen := make(map[slot]bool, len(s.claims))
+	s.claims = slices.DeleteFunc(s.claims, func(c claim) bool {
+		repeated := seen[c.slot]
+		seen[c.slot] = true
+		return repeated
+	})
 }
 
 func (s *set) claimContainers(kind Kind, containers []named) {

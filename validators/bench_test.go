@@ -1,0 +1,36 @@
+package validators_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// A SidecarSet is judged among others that select other Pods, with names of their own or with the same; the target is 3 ms
+// with 1,000 others.
+func BenchmarkSidecarSet(b *testing.B) {
+	x := tables(b)[1]
+	for _, others := range []int{0, 1000, 10_000} {
+		for name, container := range map[string]string{"other names": "c%d", "the same name": "agent"} {
+			b.Run(fmt.Sprintf("%d others with %s", others, name), func(b *testing.B) {
+				var all []json.RawMessage
+				for i := range others {
+					called := container
+					if called != "agent" {
+						called = fmt.Sprintf(container, i)
+					}
+					all = append(all, json.RawMessage(fmt.Sprintf(
+						`{"metadata":{"name":"s%d"},"spec":{"selector":{"matchLabels":{"app":"a%d"}},"containers":[{"name":%q}]}}`, i, i, called)))
+				}
+				handler := newEngine(b, all...).Handler(x.groupKind())
+				req := x.request(b, nil, nil)
+				b.ReportAllocs()
+				for b.Loop() {
+					if !handler.Handle(b.Context(), req).Allowed {
+						b.Fatal("refused")
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,3 @@
+package validators
+
+//go:generate go run ./internal/rulesdoc ../docs/policies/rules.md
