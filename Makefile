@@ -4,7 +4,6 @@ FUZZTIME ?= 30s
 TAG ?= dev
 
 tool = go tool -modfile=internal/tools/$(1)/go.mod $(1)
-# Every Go package but the ones that start real nodes needs nothing from the machine.
 gotest = $(call tool,gotestsum) --format pkgname-and-test-fails --hide-summary skipped --
 
 .DEFAULT_GOAL := help
@@ -29,8 +28,8 @@ build: ## the binary, static, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/fairlead ./cmd/fairlead
 
 .PHONY: generate
-generate: ## write what is generated: deepcopy, CRDs, the chart's README
-	go generate ./api/...
+generate: ## write what is generated: deepcopy, CRDs, the table of rules, the chart's README
+	go generate ./api/... ./validators/...
 	$(call tool,helm-docs) --chart-search-root charts --log-level warning
 
 .PHONY: verify
@@ -52,6 +51,7 @@ unit: control-plane ## unit, property, golden and conformance tests, and those o
 chart-test: ## lint the chart, its unit tests and the schemas of what it renders
 	$(call tool,helm) lint charts/kruise
 	$(call tool,helm-unittest) charts/kruise
+	internal/tools/kubeconform/check.sh
 
 .PHONY: control-plane
 control-plane: ## build etcd, the Kubernetes binaries and Helm, once per version (ten minutes when cold)
