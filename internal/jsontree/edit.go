@@ -98,7 +98,9 @@ func comma(out jsontext.Value, i int) jsontext.Value {
 }
 
 // Quote makes a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
-func Quote(s string) jsontext.Value {
-	quoted, _ := jsontext.AppendQuote(nil, s)
-	return quoted
+func Quote(s string) jsontext.Value { return appendQuote(nil, s) }
+
+func appendQuote(to jsontext.Value, s string) jsontext.Value {
+	to, _ = jsontext.AppendQuote(to, s)
+	return to
 }

@@ -11,45 +11,72 @@ import (
 // are the same. What was put is one operation with all that is in it. The documents must not have two members of one
 // name among those that were removed: a patch cannot say which.
 func (n *Node) Patch() jsontext.Value {
-	ops := n.appendOps(nil, "")
-	if ops == nil {
-		return nil
-	}
-	return append(ops, ']')
+	var ops Operations
+	n.appendOps(&ops, "")
+	return ops.Document()
 }
 
-func (n *Node) appendOps(ops jsontext.Value, path string) jsontext.Value {
+func (n *Node) appendOps(ops *Operations, path string) {
 	switch {
 	case n.op == remove:
-		return appendOp(ops, n.op, path, nil)
+		ops.Append(n.op, path, nil)
+		return
 	case n.op != "":
-		return appendOp(ops, n.op, path, n.AppendTo(nil))
+		ops.Append(n.op, path, n.AppendTo(nil))
+		return
 	case !n.changed:
-		return ops
+		return
 	}
 	for i, element := range n.elements {
-		ops = element.appendOps(ops, path+"/"+strconv.Itoa(i))
+		element.appendOps(ops, path+"/"+strconv.Itoa(i))
 	}
 	for _, m := range n.members {
 		if m.Value.op != "" || m.Value.changed {
-			ops = m.Value.appendOps(ops, path+"/"+Escape(m.Name))
+			m.Value.appendOps(ops, path+"/"+Escape(m.Name))
 		}
 	}
-	return ops
 }
 
-func appendOp(ops jsontext.Value, op Op, path string, value jsontext.Value) jsontext.Value {
-	if ops == nil {
-		ops = append(ops, '[')
-	} else {
-		ops = append(ops, ',')
-	}
-	ops = append(append(append(ops, `{"op":"`...), op...), `","path":`...)
-	ops = append(ops, Quote(path)...)
+// Operations is an RFC 6902 document under construction. The zero value has none.
+type Operations struct {
+	text jsontext.Value // comma-joined
+}
+
+// Append adds an operation at an RFC 6901 pointer, whose tokens are escaped already; value is nil for one without.
+func (o *Operations) Append(op Op, path string, value jsontext.Value) {
+	o.comma()
+	o.text = append(append(append(o.text, `{"op":"`...), op...), `","path":`...)
+	o.text = appendQuote(o.text, path)
 	if value != nil {
-		ops = append(append(ops, `,"value":`...), value...)
+		o.text = append(append(o.text, `,"value":`...), value...)
 	}
-	return append(ops, '}')
+	o.text = append(o.text, '}')
+}
+
+// Join adds all operations of another document.
+func (o *Operations) Join(other Operations) {
+	if !other.Empty() {
+		o.comma()
+		o.text = append(o.text, other.text...)
+	}
+}
+
+// Empty says whether there is no operation.
+func (o *Operations) Empty() bool { return len(o.text) == 0 }
+
+// Document is the whole, nil if there is no operation.
+func (o *Operations) Document() jsontext.Value {
+	if o.Empty() {
+		return nil
+	}
+	out := make(jsontext.Value, 0, len(o.text)+len("[]"))
+	return append(append(append(out, '['), o.text...), ']')
+}
+
+func (o *Operations) comma() {
+	if !o.Empty() {
+		o.text = append(o.text, ',')
+	}
 }
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")

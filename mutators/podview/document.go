@@ -9,39 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
-// document is an RFC 6902 document under construction: its operations, comma-joined.
-type document struct {
-	ops []byte
-}
-
-func (d *document) op(verb, path string, value jsontext.Value) {
-	if len(d.ops) > 0 {
-		d.ops = append(d.ops, ',')
-	}
-	d.ops = append(d.ops, `{"op":"`...)
-	d.ops = append(d.ops, verb...)
-	d.ops = append(d.ops, `","path":`...)
-	d.ops = appendQuote(d.ops, path)
-	d.ops = append(d.ops, `,"value":`...)
-	d.ops = append(d.ops, value...)
-	d.ops = append(d.ops, '}')
-}
-
-func (d *document) append(other document) {
-	if len(d.ops) > 0 && len(other.ops) > 0 {
-		d.ops = append(d.ops, ',')
-	}
-	d.ops = append(d.ops, other.ops...)
-}
-
-func (d *document) bytes() jsontext.Value {
-	if len(d.ops) == 0 {
-		return nil
-	}
-	out := make(jsontext.Value, 0, len(d.ops)+2)
-	return append(append(append(out, '['), d.ops...), ']')
-}
-
 func array(values []jsontext.Value) jsontext.Value {
 	var b bytes.Buffer
 	b.WriteByte('[')

@@ -4,76 +4,77 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // Patch is the RFC 6902 document that makes the Pod as sent into the Pod as it is now, nil if they are the same. Lists
 // are only appended to or inserted into, never written whole, unless the Pod had none.
 func (p *Pod) Patch() jsontext.Value {
-	var d document
+	var d jsontree.Operations
 	p.patchMetadata(&d)
 	p.patchSpec(&d)
-	return d.bytes()
+	return d.Document()
 }
 
-func (p *Pod) patchMetadata(d *document) {
+func (p *Pod) patchMetadata(d *jsontree.Operations) {
 	if !p.changed.name && p.changed.labels == nil && p.changed.annotations == nil {
 		return
 	}
 	if p.sent&metadata == 0 {
-		d.op("add", "/metadata", jsontext.Value("{}"))
+		d.Append(jsontree.Add, "/metadata", jsontext.Value("{}"))
 	}
 	if p.changed.name {
-		d.op("add", "/metadata/name", quote(p.Name))
+		d.Append(jsontree.Add, "/metadata/name", quote(p.Name))
 	}
 	patchMap(d, "/metadata/labels", p.sent&labels != 0, p.changed.labels, p.Labels)
 	patchMap(d, "/metadata/annotations", p.sent&annotations != 0, p.changed.annotations, p.Annotations)
 }
 
-func patchMap(d *document, path string, present bool, changed map[string]sentValue, values map[string]string) {
+func patchMap(d *jsontree.Operations, path string, present bool, changed map[string]sentValue, values map[string]string) {
 	if len(changed) == 0 {
 		return
 	}
 	if !present {
-		d.op("add", path, jsontext.Value("{}"))
+		d.Append(jsontree.Add, path, jsontext.Value("{}"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(changed)) {
-		d.op("add", path+"/"+escape(key), quote(values[key]))
+		d.Append(jsontree.Add, path+"/"+jsontree.Escape(key), quote(values[key]))
 	}
 }
 
-func (p *Pod) patchSpec(d *document) {
-	var inner document
+func (p *Pod) patchSpec(d *jsontree.Operations) {
+	var inner jsontree.Operations
 	patchContainers(&inner, "/spec/initContainers", p.sent&initContainers != 0, p.InitContainers)
 	patchContainers(&inner, "/spec/containers", p.sent&containers != 0, p.Containers)
 	patchList(&inner, "/spec/volumes", p.sent&volumes != 0, p.changed.volumes)
 	patchList(&inner, "/spec/imagePullSecrets", p.sent&imagePullSecrets != 0, p.changed.imagePullSecrets)
 	patchList(&inner, "/spec/readinessGates", p.sent&readinessGates != 0, p.changed.readinessGates)
-	if len(inner.ops) > 0 && p.sent&spec == 0 {
-		d.op("add", "/spec", jsontext.Value("{}"))
+	if !inner.Empty() && p.sent&spec == 0 {
+		d.Append(jsontree.Add, "/spec", jsontext.Value("{}"))
 	}
-	d.append(inner)
+	d.Join(inner)
 }
 
 // patchList appends entries to a list that is otherwise as sent.
-func patchList(d *document, path string, present bool, entries []jsontext.Value) {
+func patchList(d *jsontree.Operations, path string, present bool, entries []jsontext.Value) {
 	if len(entries) == 0 {
 		return
 	}
 	if !present {
-		d.op("add", path, array(entries))
+		d.Append(jsontree.Add, path, array(entries))
 		return
 	}
 	for _, entry := range entries {
-		d.op("add", path+"/-", entry)
+		d.Append(jsontree.Add, path+"/-", entry)
 	}
 }
 
 // patchContainers first edits the containers that were sent, by their indexes as sent, then inserts the new ones in
 // ascending order, so that each one's index is its final one.
-func patchContainers(d *document, path string, present bool, list []*Container) {
+func patchContainers(d *jsontree.Operations, path string, present bool, list []*Container) {
 	for _, c := range list {
 		if c.origin >= 0 {
 			patchContainer(d, path+"/"+strconv.Itoa(c.origin), c)
@@ -81,7 +82,7 @@ func patchContainers(d *document, path string, present bool, list []*Container) 
 	}
 	if !present {
 		if len(list) > 0 {
-			d.op("add", path, array(rendered(list)))
+			d.Append(jsontree.Add, path, array(rendered(list)))
 		}
 		return
 	}
@@ -90,9 +91,9 @@ func patchContainers(d *document, path string, present bool, list []*Container) 
 		switch {
 		case c.origin >= 0:
 		case i > last:
-			d.op("add", path+"/-", c.render())
+			d.Append(jsontree.Add, path+"/-", c.render())
 		default:
-			d.op("add", path+"/"+strconv.Itoa(i), c.render())
+			d.Append(jsontree.Add, path+"/"+strconv.Itoa(i), c.render())
 		}
 	}
 }
@@ -106,14 +107,14 @@ func lastSent(list []*Container) int {
 	return -1
 }
 
-func patchContainer(d *document, path string, c *Container) {
+func patchContainer(d *jsontree.Operations, path string, c *Container) {
 	if c.dirty {
-		d.op("replace", path, c.render())
+		d.Append(jsontree.Replace, path, c.render())
 		return
 	}
 	for f, entries := range c.added {
 		for _, e := range c.edited[f] {
-			d.op("replace", path+"/"+fieldNames[f]+"/"+strconv.Itoa(e.index), e.value)
+			d.Append(jsontree.Replace, path+"/"+fieldNames[f]+"/"+strconv.Itoa(e.index), e.value)
 		}
 		patchList(d, path+"/"+fieldNames[f], c.lists[f] != nil, entries)
 	}
@@ -125,9 +126,4 @@ func rendered(list []*Container) []jsontext.Value {
 		values[i] = c.render()
 	}
 	return values
-}
-
-// escape makes a map key a token of an RFC 6901 pointer.
-func escape(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
