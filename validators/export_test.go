@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/open-policy-agent/opa/v1/tester"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -26,3 +27,8 @@ func Violated(ctx context.Context, e *Engine, kind schema.GroupKind, req *admiss
 
 // AllModules are the embedded rules and their tests.
 func AllModules() (map[string]string, error) { return modules(func(string) bool { return true }) }
+
+// ForTester is a builtin as OPA's tester takes it.
+func ForTester(b Builtin) *tester.Builtin {
+	return &tester.Builtin{Decl: b.declaration(), Func: b.option()}
+}
