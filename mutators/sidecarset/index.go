@@ -40,6 +40,11 @@ const (
 	hasValue
 )
 
+// maxPlaces bounds the namespaces times the labels that one SidecarSet is filed under. An object that the API server
+// takes can list 100,000 of each, whose product fills any memory, and all Pods wait while it is made. What asks for more
+// is filed under its labels alone, or its namespaces alone, which is linear in its size.
+const maxPlaces = 10_000
+
 // NewIndex makes an empty index.
 func NewIndex() *Index {
 	return &Index{sets: map[string]*filed{}, places: map[place][]*Compiled{}, failures: map[string]error{}}
@@ -125,9 +130,13 @@ func (x *Index) choose(set *Compiled) (best []place) {
 	if namespaces == nil {
 		namespaces = []string{""}
 	}
+	of := namespaces
+	if len(namespaces)*asked(requirements) > maxPlaces {
+		of = []string{""}
+	}
 	cost := 0
 	for _, r := range requirements {
-		places := placesOf(r, namespaces)
+		places := placesOf(r, of)
 		if c := x.crowd(places); len(places) > 0 && (best == nil || c < cost) {
 			best, cost = places, c
 		}
@@ -138,6 +147,14 @@ func (x *Index) choose(set *Compiled) (best []place) {
 		}
 	}
 	return best
+}
+
+// asked is how many labels the requirements name, one of which a Pod must have.
+func asked(requirements labels.Requirements) (n int) {
+	for _, r := range requirements {
+		n += max(1, len(r.ValuesUnsorted()))
+	}
+	return n
 }
 
 // placesOf are the places of which every Pod that meets the requirement meets exactly one, or none for a requirement

@@ -170,3 +170,56 @@ func TestIndexMovesAtOnce(t *testing.T) {
 	}
 	writers.Wait()
 }
+
+// Neither many namespaces times many values, nor many namespaces times many labels, multiply.
+func TestAVastSelectorIsFiledInProportionToItsSize(t *testing.T) {
+	const many = 2000
+	list := func(prefix string) (values []string) {
+		for i := range many {
+			values = append(values, fmt.Sprintf("%s-%d", prefix, i))
+		}
+		return values
+	}
+	namespaces := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "kubernetes.io/metadata.name", Operator: "In", Values: list("ns")},
+	}}
+	var exist []metav1.LabelSelectorRequirement
+	podLabels := map[string]string{}
+	for _, key := range list("has") {
+		exist = append(exist, metav1.LabelSelectorRequirement{Key: key, Operator: "Exists"})
+		podLabels[key] = ""
+	}
+	for name, c := range map[string]struct {
+		selector metav1.LabelSelector
+		labels   map[string]string
+	}{
+		"values": {
+			metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "In", Values: list("app")}}},
+			map[string]string{"app": "app-1999"},
+		},
+		"labels": {metav1.LabelSelector{MatchExpressions: exist}, podLabels},
+		"nothing but absence": {
+			metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "NotIn", Values: list("app")}}},
+			map[string]string{"app": "other"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := NewIndex()
+			raw := fmt.Appendf(nil, `{"metadata":{"name":"vast"},"spec":{"namespaceSelector":%s,"selector":%s}}`,
+				golden.Encode(t, namespaces), golden.Encode(t, c.selector))
+			if err := index.Upsert(raw); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(index.places); n > 2*many {
+				t.Errorf("%d places for a selector of %d labels and %d namespaces", n, many, many)
+			}
+			if got := index.named("ns-1999", c.labels); !slices.Equal(got, []string{"vast"}) {
+				t.Errorf("candidates %v for a Pod that it selects", got)
+			}
+			index.Delete("vast")
+			if len(index.places) != 0 {
+				t.Errorf("%d places are left", len(index.places))
+			}
+		})
+	}
+}
