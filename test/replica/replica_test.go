@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -25,6 +26,7 @@ import (
 )
 
 const (
+	secret   = "kruise-webhook-certs"
 	crd      = "../../charts/kruise/files/crds/apps.kruise.io_sidecarsets.yaml"
 	manifest = `
 apiVersion: v1
@@ -54,6 +56,8 @@ type world struct {
 	client  *kubernetes.Clientset
 	service *service
 	started int
+	// replicas are all that were started, in their order.
+	replicas []*running
 }
 
 func newWorld(t *testing.T) *world {
@@ -81,7 +85,8 @@ func (w *world) kubectl(stdin string, args ...string) {
 type running struct {
 	webhooks, health string
 	ready            atomic.Bool
-	stop             func()
+	// quit tells it to stop, stop also waits until it has.
+	quit, stop func()
 }
 
 // start runs a replica and waits until the service sends requests to it.
@@ -90,7 +95,7 @@ func (w *world) start() *running {
 	w.started++
 	r := &running{webhooks: freeAddress(w.T), health: freeAddress(w.T)}
 	run := replica.Cluster{
-		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: fmt.Sprintf("replica-%d", w.started),
+		REST: w.RESTConfig(), Secret: secret, Identity: fmt.Sprintf("replica-%d", w.started),
 		Options: replica.Options{
 			BindAddress: r.webhooks, HealthAddr: r.health, Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
 			Table:         table.Config{Host: w.service.Addr().String()},
@@ -98,6 +103,7 @@ func (w *world) start() *running {
 		},
 	}
 	ctx, cancel := context.WithCancel(w.Context())
+	r.quit = cancel
 	done := make(chan error, 1)
 	go func() { done <- run.Run(ctx) }()
 	r.stop = sync.OnceFunc(func() {
@@ -111,6 +117,7 @@ func (w *world) start() *running {
 	w.Cleanup(end)
 	go r.probe(probing)
 	w.service.add(r)
+	w.replicas = append(w.replicas, r)
 	w.until("replica "+run.Identity+" is ready", r.ready.Load)
 	return r
 }
@@ -187,6 +194,7 @@ func TestReplicasOnAnAPIServer(t *testing.T) {
 	w.Run("a new namespace is known at once", func(*testing.T) { newNamespaces(w) })
 	w.Run("rolling restarts go unnoticed", func(*testing.T) { rollingRestarts(w, first) })
 	w.Run("SidecarSets are followed", func(*testing.T) { changes(w) })
+	w.Run("a Secret that is uninstalled stays away", func(*testing.T) { uninstalledSecret(w) })
 }
 
 // newNamespaces: the first Pod of a namespace comes before any watch can have told of it.
@@ -230,13 +238,35 @@ func rollingRestarts(w *world, old *running) {
 }
 
 func changes(w *world) {
-	w.kubectl("", "patch", "sidecarset", "agents", "--type=merge", "-p",
-		`{"spec":{"containers":[{"name":"renamed","image":"bank.test/tool:v2"}]}}`)
-	w.untilAdmitted("shop", "renamed", "web")
+	pause := func(paused bool) {
+		w.kubectl("", "patch", "sidecarset", "agents", "--type=merge", "-p",
+			fmt.Sprintf(`{"spec":{"injectionStrategy":{"paused":%t}}}`, paused))
+	}
+	pause(true)
+	w.untilAdmitted("shop", "web")
+	pause(false)
+	w.untilAdmitted("shop", injected...)
 	w.kubectl("", "label", "namespace", "shop", "team=b", "--overwrite")
 	w.untilAdmitted("shop", "web")
 	w.kubectl("", "label", "namespace", "shop", "team=a", "--overwrite")
-	w.untilAdmitted("shop", "renamed", "web")
+	w.untilAdmitted("shop", injected...)
 	w.kubectl("", "delete", "sidecarset", "agents")
 	w.untilAdmitted("shop", "web")
+}
+
+// uninstalledSecret: uninstalling tells every replica to stop, and deletes their Secret while they still drain.
+func uninstalledSecret(w *world) {
+	for _, r := range w.replicas {
+		r.quit()
+	}
+	secrets := w.client.CoreV1().Secrets(table.DefaultNamespace)
+	if err := secrets.Delete(w.Context(), secret, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	for _, r := range w.replicas {
+		r.stop()
+	}
+	if _, err := secrets.Get(w.Context(), secret, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		w.Errorf("after the last replica ended the Secret is there, or not to be read: %v", err)
+	}
 }

@@ -90,8 +90,9 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The guard works on while we drain; the registrar must write nothing once we are told to stop.
-	return service.run(ctx, l, []task{source.Run, authority.Run, registrar.Guard, tidyOnce(source.Synced)}, []task{registrar.Run})
+	// The guard works on while we drain. Once we are told to stop the registrar must write nothing, and the authority must
+	// not make a Secret anew that is being uninstalled; what it serves lasts longer than any draining.
+	return service.run(ctx, l, []task{source.Run, registrar.Guard, tidyOnce(source.Synced)}, []task{authority.Run, registrar.Run})
 }
 
 // tidyOnce gives back to the operating system what the first lists left behind: more than what is kept of them.
