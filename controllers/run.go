@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podcache"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/internal/logging"
 )
 
 const (
@@ -49,7 +51,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := addLeaderGauge(mgr); err != nil {
 		return err
 	}
-	if err := mgr.Start(ctx); err != nil {
+	// The manager's parts have its logger; it is the leader election that takes the context's.
+	if err := mgr.Start(klog.NewContext(ctx, logging.Election(o.Log))); err != nil {
 		return fmt.Errorf("running controllers: %w", err)
 	}
 	return nil
@@ -100,6 +103,9 @@ func cacheOptions(o Options) cache.Options {
 // addControllers registers the controllers whose gates are on.
 func addControllers(mgr manager.Manager, o Options) error {
 	if err := podreadiness.New(mgr.GetClient(), clock.RealClock{}).AddTo(mgr, o.forController()); err != nil {
+		return err
+	}
+	if err := addStorageVersions(mgr, o); err != nil {
 		return err
 	}
 	if !o.Gates.Enabled(features.PodWebhook) {

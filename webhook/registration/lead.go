@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/internal/bell"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -77,7 +78,7 @@ func (r *Registrar) term(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the leader election: %w", err)
 	}
-	elector.Run(electing)
+	elector.Run(klog.NewContext(electing, logging.Election(klog.FromContext(ctx))))
 	return nil
 }
 
