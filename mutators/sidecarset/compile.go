@@ -35,7 +35,6 @@ type Compiled struct {
 	volumes                    []volume   // those that sidecars use, in the order of first use
 	imagePullSecrets           []string
 	metadataPatches            []metadataPatch
-	warnings                   []string
 }
 
 // Name is the SidecarSet's name.
@@ -178,10 +177,6 @@ func (c *Compiled) compileContainers(spec *documentSpec) (err error) {
 	for _, s := range c.all {
 		if s.inSidecarList {
 			c.sidecarList = append(c.sidecarList, s.name)
-		}
-		if s.hasResourcesPolicy {
-			c.warnings = append(c.warnings, fmt.Sprintf(
-				"SidecarSet %s: resourcesPolicy of container %s is not applied; it keeps its own resources", c.name, s.name))
 		}
 	}
 	slices.Sort(c.sidecarList)

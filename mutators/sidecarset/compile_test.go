@@ -94,8 +94,9 @@ func TestCompileReadsWhatInjectionNeeds(t *testing.T) {
 	golden.Equal(t, "env names", agent.envNames, []string{"OWN", "IS_INJECTED"})
 	golden.Equal(t, "paths", agent.paths, []string{"/buf", "/p", "/dev/x"})
 	golden.Equal(t, "before", []bool{agent.before, c.containers[1].before, c.initContainers[0].before}, []bool{false, true, false})
-	golden.Equal(t, "warnings", c.warnings,
-		[]string{"SidecarSet mesh: resourcesPolicy of container agent is not applied; it keeps its own resources"})
+	if agent.resources == nil || agent.resources.broken != nil || c.containers[1].resources != nil {
+		t.Errorf("resources policies are %+v and %+v", agent.resources, c.containers[1].resources)
+	}
 	var pair []string
 	for _, i := range c.containers[1].instances {
 		pair = append(pair, string(i.template.JSON()))

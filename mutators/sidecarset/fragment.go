@@ -21,6 +21,19 @@ func stringMember(raw jsontext.Value, member string) (value string, err error) {
 	return value, err
 }
 
+// member is one member of an object, nil if it is missing.
+func member(raw jsontext.Value, name string) (value jsontext.Value, err error) {
+	err = jsonwalk.Walk(raw, func(w *jsonwalk.Walker) error {
+		return w.Object(func(found string) (err error) {
+			if found == name {
+				value, err = w.Value()
+			}
+			return err
+		})
+	})
+	return value, err
+}
+
 // nameOf is the member name of an object.
 func nameOf(raw jsontext.Value) (string, error) { return stringMember(raw, "name") }
 

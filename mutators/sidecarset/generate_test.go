@@ -102,6 +102,11 @@ func drawSidecar(t *rapid.T, name string, init bool) object {
 			object{"sourceContainerNameFrom": object{"fieldRef": object{"fieldPath": "metadata.annotations['k1']"}}, "envName": "B"}}
 	})
 	some(t, c, "upgradeStrategy", func() any { return object{"upgradeType": "HotUpgrade", "hotUpgradeEmptyImage": "empty:1"} })
+	some(t, c, "resourcesPolicy", func() any {
+		return object{"targetContainersMode": rapid.SampledFrom([]any{"sum", "max"}).Draw(t, "mode"),
+			"targetContainersNameRegex": rapid.SampledFrom([]any{".*", "^main$", "a"}).Draw(t, "targets"),
+			"resourcesExpr":             object{"limits": object{"cpu": "cpu/3"}, "requests": object{"memory": "64Mi"}}}
+	})
 	if init {
 		some(t, c, "restartPolicy", func() any { return "Always" })
 	}

@@ -23,6 +23,11 @@ type injection struct {
 	claims map[string]*Compiled // who brings a container of the name
 	env    map[*podview.Container]map[string]jsontext.Value
 
+	// What resources policies compute from: targets is nil until one asks, and matched are all SidecarSets of the Pod, also
+	// those left out.
+	targets []target
+	matched []*Compiled
+
 	// What the Pod records of an earlier injection, and then of this one. working names the working container of each
 	// hot-upgrade sidecar.
 	hashes, hashesWithoutImage *records
@@ -30,7 +35,10 @@ type injection struct {
 }
 
 func (m *Mutator) newInjection(pod *podview.Pod, sets []*Compiled, bases []string) (*injection, error) {
-	in := &injection{m: m, pod: pod, bases: bases, claims: map[string]*Compiled{}, env: map[*podview.Container]map[string]jsontext.Value{}}
+	in := &injection{
+		m: m, pod: pod, bases: bases, matched: sets, claims: map[string]*Compiled{},
+		env: map[*podview.Container]map[string]jsontext.Value{},
+	}
 	for _, set := range sets {
 		if err := current(set); err != nil {
 			return nil, err
@@ -41,7 +49,6 @@ func (m *Mutator) newInjection(pod *podview.Pod, sets []*Compiled, bases []strin
 			continue
 		}
 		in.sets = append(in.sets, set)
-		in.warnings = append(in.warnings, set.warnings...)
 	}
 	return in, nil
 }

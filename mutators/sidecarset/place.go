@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -38,8 +37,8 @@ func (in *injection) injectContainers() error {
 type placement struct {
 	container *podview.Container
 	before    bool
-	// recorded says that, by its annotations, the Pod has this very version of the container.
-	recorded bool
+	// kept says that the Pod came with this very version of the container, by its annotations and its mark.
+	kept bool
 }
 
 func comparePlacements(a, b placement) int { return byName(a.container, b.container) }
@@ -57,14 +56,33 @@ func (in *injection) build(set *Compiled, sidecars []*sidecar) (placements []pla
 			}
 		}
 		for i := range instances {
-			c, err := in.buildContainer(s, &instances[i])
+			p, err := in.prepare(set, s, &instances[i], recorded)
 			if err != nil {
 				return nil, err
 			}
-			placements = append(placements, placement{container: c, before: s.before, recorded: recorded})
+			placements = append(placements, p)
 		}
 	}
 	return placements, nil
+}
+
+// prepare makes one container of a sidecar. Resources are computed at creation only: one that stays as it is keeps its.
+func (in *injection) prepare(set *Compiled, s *sidecar, from *instance, recorded bool) (placement, error) {
+	c, err := in.buildContainer(s, from)
+	if err != nil {
+		return placement{}, err
+	}
+	kept, err := in.injectedBefore(s.list, c.Name) // without the mark it is the Pod's own, and is replaced
+	if err != nil {
+		return placement{}, err
+	}
+	kept = kept && recorded
+	if s.resources != nil && !kept {
+		if c, err = in.apportion(set, s, c); err != nil {
+			return placement{}, err
+		}
+	}
+	return placement{container: c, before: s.before, kept: kept}, nil
 }
 
 // buildContainer adds to a fragment what depends on the Pod, in the order of sidecarset.md §4.6.
@@ -109,16 +127,11 @@ func (in *injection) place(list podview.List, placements []placement) error {
 // others did to it (the API server adds a token's mount, other webhooks use another registry or pull policy, and they may
 // not get to do so again), and gets what it lacks by now, such as a variable that its source container got since.
 func (in *injection) takePlace(list podview.List, i int, p placement) error {
-	present := in.pod.ContainerList(list)[i]
-	mark, err := in.variable(present, v1beta1.SidecarInjectedEnv)
-	if err != nil {
-		return err
-	}
-	if !p.recorded || mark.raw == nil {
+	if !p.kept {
 		in.pod.Replace(list, i, p.container)
 		return nil
 	}
-	return addMissing(present, p.container)
+	return addMissing(in.pod.ContainerList(list)[i], p.container)
 }
 
 // addMissing appends the entries of a container's lists that another has under another key, or not at all.

@@ -32,7 +32,8 @@ type sidecar struct {
 	// volumes are the names in its own volumeMounts and volumeDevices.
 	volumes []string
 
-	hasResourcesPolicy bool
+	// resources is nil for a sidecar that has its own.
+	resources *resourcesPolicy
 }
 
 // instance is a container ready to be put into a Pod, except for what depends on that Pod.
@@ -109,13 +110,13 @@ func compileSidecars(list []jsontext.Value, rules listRules) ([]*sidecar, error)
 
 func compileSidecar(raw jsontext.Value, doc *sidecarDocument, rules listRules) (*sidecar, error) {
 	s := &sidecar{
-		name:               doc.Name,
-		list:               rules.list,
-		inSidecarList:      rules.list == podview.Containers || doc.RestartPolicy == "Always",
-		shareMounts:        doc.ShareVolumePolicy.enabled(),
-		shareDevices:       doc.ShareVolumeDevicePolicy.enabled(),
-		transfers:          compileTransfers(doc.TransferEnv),
-		hasResourcesPolicy: len(doc.ResourcesPolicy) > 0 && doc.ResourcesPolicy.Kind() != jsontext.KindNull,
+		name:          doc.Name,
+		list:          rules.list,
+		inSidecarList: rules.list == podview.Containers || doc.RestartPolicy == "Always",
+		shareMounts:   doc.ShareVolumePolicy.enabled(),
+		shareDevices:  doc.ShareVolumeDevicePolicy.enabled(),
+		transfers:     compileTransfers(doc.TransferEnv),
+		resources:     compileResources(doc.ResourcesPolicy),
 	}
 	if s.name == "" {
 		return nil, errors.New("name is missing")
