@@ -28,27 +28,23 @@ func forbidden(name string) bool {
 	return name == "http.send" || name == "opa.runtime" || strings.HasPrefix(name, "net.")
 }
 
-func capabilities() *ast.Capabilities {
+// capabilities are what rules may use: OPA's builtins but the forbidden ones, and ours.
+func capabilities(builtins []Builtin) *ast.Capabilities {
 	all := ast.CapabilitiesForThisVersion()
 	all.Builtins = slices.DeleteFunc(all.Builtins, func(b *ast.Builtin) bool { return forbidden(b.Name) })
 	all.AllowNet = []string{}
+	for _, b := range builtins {
+		all.Builtins = append(all.Builtins, b.declaration())
+	}
 	return all
 }
 
-func compiler(builtins []Builtin) *ast.Compiler {
-	declared := make(map[string]*ast.Builtin, len(builtins))
-	for _, b := range builtins {
-		declared[b.Name] = b.declaration()
-	}
-	return ast.NewCompiler().WithCapabilities(capabilities()).WithBuiltins(declared).WithStrict(true)
-}
-
-func parse(sources map[string]string) (map[string]*ast.Module, error) {
+func parse(sources map[string]string, may *ast.Capabilities) (map[string]*ast.Module, error) {
 	parsed := make(map[string]*ast.Module, len(sources))
 	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		module, err := ast.ParseModuleWithOpts(name, sources[name], ast.ParserOptions{
-			ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: capabilities(),
+			ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: may,
 		})
 		if err != nil {
 			failures = append(failures, err)
@@ -62,11 +58,12 @@ func parse(sources map[string]string) (map[string]*ast.Module, error) {
 // compile makes a set of rules from their sources by file name: the file apps/sidecarset.rego has the package
 // fairlead.apps.sidecarset.
 func compile(ctx context.Context, sources map[string]string, builtins []Builtin, store storage.Store) (*ruleset, error) {
-	parsed, err := parse(sources)
+	may := capabilities(builtins)
+	parsed, err := parse(sources, may)
 	if err != nil {
 		return nil, fmt.Errorf("parsing rules: %w", err)
 	}
-	compiled := compiler(builtins)
+	compiled := ast.NewCompiler().WithCapabilities(may).WithStrict(true)
 	if compiled.Compile(parsed); compiled.Failed() {
 		return nil, fmt.Errorf("compiling rules: %w", compiled.Errors)
 	}

@@ -2,6 +2,7 @@ package validators
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -66,11 +67,11 @@ func kindsOf(module *ast.Module) (kinds []string) {
 
 func describeRule(a *ast.Annotations, kinds []string) (Rule, error) {
 	if a == nil {
-		return Rule{}, fmt.Errorf("there is none: add # METADATA with title, description and custom.id right above it")
+		return Rule{}, errors.New("there is none: add # METADATA with title, description and custom.id right above it")
 	}
 	id, _ := a.Custom["id"].(string)
 	if id == "" || a.Title == "" || a.Description == "" || len(kinds) == 0 {
-		return Rule{}, fmt.Errorf("title, description, custom.id and the package's custom.kinds are needed")
+		return Rule{}, errors.New("title, description, custom.id and the package's custom.kinds are needed")
 	}
 	rule := Rule{ID: id, Kinds: kinds, Title: a.Title, Description: a.Description, Code: http.StatusUnprocessableEntity}
 	if code, given := a.Custom["code"]; given {

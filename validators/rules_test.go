@@ -95,7 +95,7 @@ func newEngine(t testing.TB, others ...json.RawMessage) *validators.Engine {
 			t.Fatal(err)
 		}
 	}
-	engine, err := validators.New(context.Background(), validators.Options{
+	engine, err := validators.New(t.Context(), validators.Options{
 		Builtins:  facts.Builtins(facts.Sources{SidecarSets: index, Pods: cluster{}, Reader: cluster{}}),
 		Inventory: map[string]any{"gates": map[string]any{"SidecarSetPatchPodMetadataDefaultsAllowed": false}},
 		Log:       logr.Discard(),

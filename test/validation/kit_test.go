@@ -69,7 +69,9 @@ func (w *world) serve() {
 		w.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		w.Fatal(err)
+	}
 	run := replica.Cluster{
 		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: "replica",
 		Options: replica.Options{

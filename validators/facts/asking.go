@@ -14,7 +14,7 @@ import (
 // asking are the builtins that look something up.
 func (s Sources) asking() []validators.Builtin {
 	return []validators.Builtin{
-		{Name: "fairlead.sidecarset_conflicts", Arity: 1, Call: s.conflicts},
+		{Name: "fairlead.sidecarset_conflicts", Arity: 2, Call: s.conflicts},
 		{Name: "fairlead.sidecarset", Arity: 1, Asks: true, Call: s.sidecarSet},
 		{Name: "fairlead.sidecarset_revision_exists", Arity: 3, Asks: true, Call: s.revision},
 		{Name: "fairlead.configuration", Arity: 1, Asks: true, Call: s.configuration},
@@ -22,12 +22,17 @@ func (s Sources) asking() []validators.Builtin {
 	}
 }
 
+// conflicts takes a SidecarSet and what it was before; {} if it is being created.
 func (s Sources) conflicts(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	raw, err := encode(args[0])
 	if err != nil {
 		return nil, err
 	}
-	conflicts, err := s.SidecarSets.Conflicts(raw)
+	before, err := encode(args[1])
+	if err != nil {
+		return nil, err
+	}
+	conflicts, err := s.SidecarSets.Conflicts(raw, before)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func (s Sources) pod(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
 			return nil, err
 		}
 		var pod dryrun.Pod
-		if err := json.Unmarshal(raw, &pod); err != nil {
+		if err = json.Unmarshal(raw, &pod); err != nil {
 			return nil, fmt.Errorf("reading a Pod: %w", err)
 		}
 		problems, err := s.Pods.Problems(ctx, pod)

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -59,10 +60,10 @@ func (l *Live) Revision(ctx context.Context, sidecarSet, name, customVersion str
 		return revision.Labels[v1beta1.SidecarSetNameLabel] == sidecarSet, nil
 	}
 	of := labels.Set{v1beta1.SidecarSetNameLabel: sidecarSet, v1beta1.SidecarSetCustomVersionLabel: customVersion}
-	selector, err := labels.ValidatedSelectorFromSet(of)
-	if err != nil { // what is no label's value names no revision
+	if len(validation.IsValidLabelValue(customVersion)) > 0 { // it names no revision
 		return false, nil
 	}
+	selector := labels.SelectorFromSet(of)
 	list, err := revisions.List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: 1})
 	if err != nil {
 		return false, fmt.Errorf("listing ControllerRevisions of %s: %w", selector, err)

@@ -78,7 +78,7 @@ func regex(pattern string) string {
 		return "must not be empty; .* matches every name"
 	}
 	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
-		return fmt.Sprintf("must be a regular expression of RE2: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return "must be a regular expression of RE2: " + strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	}
 	return ""
 }
@@ -129,8 +129,6 @@ func selectorMatches(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 		return nil, err
 	}
 	compiled, err := metav1.LabelSelectorAsSelector(&selector)
-	if err != nil { // somebody's broken selector matches nothing
-		return ast.BooleanTerm(false), nil
-	}
-	return ast.BooleanTerm(compiled.Matches(labels.Set(set))), nil
+	// Somebody's broken selector matches nothing.
+	return ast.BooleanTerm(err == nil && compiled.Matches(labels.Set(set))), nil
 }

@@ -96,9 +96,15 @@ func (x *Index) Canary(name string) (canary, found bool) {
 
 // Conflicts compares a SidecarSet, as JSON of either version, with all others that may select the same Pods.
 //
-// What is found is the first by name, so that one object gets one answer from every replica.
-func (x *Index) Conflicts(raw jsontext.Value) (conflicts []Conflict, err error) {
+// What is found is the first by name, so that one object gets one answer from every replica. Conflicts that before, the
+// SidecarSet as it was, had already do not count: two that came to disagree by another way than through us could
+// otherwise not be changed any more, not even their images.
+func (x *Index) Conflicts(raw, before jsontext.Value) (conflicts []Conflict, err error) {
 	s, err := read(raw)
+	if err != nil {
+		return nil, err
+	}
+	old, err := read(before)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +126,7 @@ func (x *Index) Conflicts(raw jsontext.Value) (conflicts []Conflict, err error) 
 				disjoint = !s.meets(other)
 				apart[other] = disjoint
 			}
-			if !disjoint {
+			if !disjoint && !old.disagrees(c.slot, theirs, other) {
 				first = other.name
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -152,7 +153,7 @@ spec:
 					t.Fatal(err)
 				}
 			}
-			got, err := x.Conflicts(object(t, mine))
+			got, err := x.Conflicts(object(t, mine), jsontext.Value("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +162,7 @@ spec:
 			}
 			x.Delete("", "a")
 			x.Delete("", "b")
-			if got, _ := x.Conflicts(object(t, mine)); got != nil {
+			if got, _ := x.Conflicts(object(t, mine), jsontext.Value("{}")); got != nil {
 				t.Errorf("after the deletion of the others: %v", got)
 			}
 		})
@@ -174,7 +175,7 @@ func TestConflictsOfACanaryIgnoreItsBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	canary := object(t, `{metadata: {name: canary, annotations: {apps.kruise.io/sidecarset-canary: "true", apps.kruise.io/sidecarset-base: base}}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`)
-	if got, err := x.Conflicts(canary); err != nil || got != nil {
+	if got, err := x.Conflicts(canary, jsontext.Value("{}")); err != nil || got != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 	if err := x.Upsert(canary); err != nil {
@@ -183,6 +184,36 @@ func TestConflictsOfACanaryIgnoreItsBase(t *testing.T) {
 	for name, want := range map[string][2]bool{"base": {false, true}, "canary": {true, true}, "nobody": {false, false}} {
 		if canary, found := x.Canary(name); canary != want[0] || found != want[1] {
 			t.Errorf("%s: canary %v, found %v", name, canary, found)
+		}
+	}
+}
+
+// What two SidecarSets disagreed about before does not keep one of them from being changed; anything new does.
+func TestConflictsOfAnUpdateAreTheNewOnes(t *testing.T) {
+	x := NewIndex()
+	if err := x.Upsert(object(t, `{metadata: {name: other}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: a}, {name: b}]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	before := object(t, `{metadata: {name: mine}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: a}]}}`)
+	both := object(t, `{metadata: {name: mine}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: a}, {name: b}]}}`)
+	elsewhere := object(t, `{metadata: {name: mine}, spec: {selector: {matchLabels: {app: db}}, containers: [{name: a}]}}`)
+	b := []Conflict{{Containers, "spec.containers[1].name", "b", "other"}}
+	a := []Conflict{{Containers, "spec.containers[0].name", "a", "other"}}
+	for name, tt := range map[string]struct {
+		before, now jsontext.Value
+		want        []Conflict
+	}{
+		"nothing new":      {before, before, nil},
+		"another name":     {before, both, b},
+		"another selector": {elsewhere, before, a},
+		"a way out":        {both, elsewhere, nil},
+	} {
+		got, err := x.Conflicts(tt.now, tt.before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
@@ -238,7 +269,7 @@ func TestIndexAgreesWithComparingAll(t *testing.T) {
 				want = []Conflict{{Containers, "spec.containers[0].name", mine.claims[0].name, name}}
 			}
 		}
-		got, err := x.Conflicts(raw)
+		got, err := x.Conflicts(raw, jsontext.Value("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +289,7 @@ func TestIndexAgreesWithComparingAll(t *testing.T) {
 // select other Pods.
 func BenchmarkConflicts(b *testing.B) {
 	for _, others := range []int{10, 10_000} {
-		b.Run(fmt.Sprint(others), func(b *testing.B) {
+		b.Run(strconv.Itoa(others), func(b *testing.B) {
 			x := NewIndex()
 			for i := range others {
 				if err := x.Upsert(object(b, fmt.Sprintf(`{metadata: {name: s%d}, spec: {selector: {matchLabels: {app: a%d}}, containers: [{name: c%d}, {name: agent}]}}`, i, i, i))); err != nil {
@@ -267,7 +298,7 @@ func BenchmarkConflicts(b *testing.B) {
 			}
 			mine := object(b, `{metadata: {name: mine}, spec: {selector: {matchLabels: {app: web}}, containers: [{name: agent}]}}`)
 			for b.Loop() {
-				if _, err := x.Conflicts(mine); err != nil {
+				if _, err := x.Conflicts(mine, jsontext.Value("{}")); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -48,12 +48,20 @@ func (c claim) clashes(other claim) bool {
 }
 
 // meets says whether the two may be injected into one Pod. A SidecarSet never meets itself, nor a canary its base: the
-// canary stands in for it.
+// canary stands in for it. An empty selector selects nothing.
 func (s *set) meets(other *set) bool {
+	if len(s.selector.keys) == 0 || len(other.selector.keys) == 0 {
+		return false
+	}
 	if s.name == other.name || s.base == other.name || other.base == s.name {
 		return false
 	}
 	return Overlap(s.selector, other.selector) && Overlap(s.namespace, other.namespace)
+}
+
+// disagrees says whether the two clash about one name.
+func (s *set) disagrees(about slot, theirs claim, other *set) bool {
+	return slices.ContainsFunc(s.claims, func(c claim) bool { return c.slot == about && c.clashes(theirs) }) && s.meets(other)
 }
 
 // document is the part of a SidecarSet of either version that matters here.

@@ -750,7 +750,7 @@ deny contains {"rule": "sidecarset-patch-key-allowed", "field": sprintf("%s.anno
 	message := "the key is not in the allow-list: a cluster administrator adds it to SidecarSet_PatchPodMetadata_WhiteList in ConfigMap kruise-configuration of the release namespace"
 }
 
-conflicts := fairlead.sidecarset_conflicts(input.object)
+conflicts := fairlead.sidecarset_conflicts(input.object, object.get(input, "oldObject", {}))
 
 # METADATA
 # title: Container names are free
