@@ -46,7 +46,7 @@ func newLive(ctx context.Context, o Options, registry prometheus.Registerer, con
 		core := client.CoreV1().RESTClient()
 		pods, census = containerrecreate.NewCluster(core), deletion.NewCensus(core)
 		// Requests are judged until the drain is over, so denials are told until then.
-		told.events = deletion.NewEvents(context.WithoutCancel(ctx), client.CoreV1(), eventSource)
+		told.events = deletion.NewEvents(klog.NewContext(context.WithoutCancel(ctx), o.Log), client.CoreV1(), eventSource)
 	}
 	if o.ProtectionLogPath != "" {
 		var err error
