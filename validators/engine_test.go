@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,5 +176,55 @@ func TestRequestsThatAreNotJudged(t *testing.T) {
 		if got := handler.Handle(t.Context(), req); got.Allowed || got.Status.Code != http.StatusBadRequest {
 			t.Errorf("%q: %+v", broken, got)
 		}
+	}
+}
+
+// However often rules are swapped, and whatever broken sets come between, every request gets the verdict of one whole set.
+func TestSwapsUnderLoad(t *testing.T) {
+	engine := engineWith(t, prometheus.NewRegistry())
+	sets := []map[string]string{module("\tinput.object.spec.bad"), module("\tinput.object.spec.bad == true")}
+	if err := engine.Load(t.Context(), sets[0]); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	for range 4 {
+		load.Go(func() {
+			handler := engine.Handler(thing)
+			for ctx.Err() == nil {
+				if got := handler.Handle(t.Context(), create(`{"spec":{"bad":true}}`)); got.Allowed || got.Fault != 0 {
+					t.Errorf("%+v %+v", got, got.Status)
+					return
+				}
+				if got := handler.Handle(t.Context(), create(`{"spec":{}}`)); !got.Allowed {
+					t.Errorf("%+v %+v", got, got.Status)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		if err := engine.Load(t.Context(), sets[i%2]); err != nil {
+			t.Error(err)
+		}
+		if engine.Load(t.Context(), module("\tbroken(")) == nil {
+			t.Error("a broken set is accepted")
+		}
+	}
+	cancel()
+	load.Wait()
+}
+
+// Without a cluster only our own rules judge; what a cluster would have to be asked counts as right.
+func TestWithoutACluster(t *testing.T) {
+	engine := engineWith(t, prometheus.NewRegistry())
+	handler := engine.Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"})
+	unknown := `{"apiVersion":"apps.kruise.io/v1beta1","metadata":{"name":"x"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+		"injectionStrategy":{"revision":{"revisionName":"x-1"}},"containers":[{"name":"c","volumeMounts":[{"name":"nowhere","mountPath":"/x"}]}]}}`
+	if got := handler.Handle(t.Context(), create(unknown)); !got.Allowed || got.Warnings != nil {
+		t.Errorf("%+v %+v", got, got.Status)
+	}
+	if got := handler.Handle(t.Context(), create(strings.Replace(unknown, `"a":"b"`, "", 1))); got.Allowed || got.Fault != 0 {
+		t.Errorf("%+v %+v", got, got.Status)
 	}
 }

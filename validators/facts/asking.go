@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -98,7 +99,7 @@ func (s Sources) pod(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
 				return nil, ctx.Err()
 			}
 			warning := "containers and volumes were not validated by the API server: " + err.Error()
-			warnings = append(warnings, warning[:min(len(warning), warningLength)])
+			warnings = append(warnings, strings.ToValidUTF8(warning[:min(len(warning), warningLength)], ""))
 		}
 		for _, p := range problems {
 			errs = append(errs, problem(p.Field, p.Type, p.Body))
