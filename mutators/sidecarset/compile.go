@@ -24,8 +24,8 @@ type Compiled struct {
 	namespaceSelector labels.Selector // nil: all namespaces
 	pinned            []string        // the only namespaces that can match, nil: any
 	paused            bool
-	revision          string // the older revision that Pods are to get, "": the current one
-	base              string // the SidecarSet that this canary stands in for
+	older             *olderVersion // nil: all Pods get the current version
+	base              string        // the SidecarSet that this canary stands in for
 
 	hash, hashWithoutImage, latestRevision string
 
@@ -70,13 +70,11 @@ type documentSpec struct {
 		Name string `json:"name"`
 	} `json:"imagePullSecrets"`
 	InjectionStrategy struct {
-		Paused   bool `json:"paused"`
-		Revision struct {
-			CustomVersion string `json:"customVersion"`
-			RevisionName  string `json:"revisionName"`
-		} `json:"revision"`
+		Paused   bool                 `json:"paused"`
+		Revision olderVersionDocument `json:"revision"`
 	} `json:"injectionStrategy"`
-	PatchPodMetadata []metadataPatch `json:"patchPodMetadata"`
+	UpdateStrategy   updateStrategyDocument `json:"updateStrategy"`
+	PatchPodMetadata []metadataPatch        `json:"patchPodMetadata"`
 }
 
 // readOptions: what is stored went through the API server, which decides on these; refusing it here would only leave
@@ -138,27 +136,19 @@ func (c *Compiled) compile(doc *document) error {
 		doc.Spec.Namespace = "" // no field of this version; the API server would have dropped it
 	}
 	c.setCanary(doc.Metadata.Annotations)
-	c.setRevision(&doc.Spec)
 	for _, secret := range doc.Spec.ImagePullSecrets {
 		if secret.Name != "" {
 			c.imagePullSecrets = append(c.imagePullSecrets, secret.Name)
 		}
 	}
-	return errors.Join(c.compileSelectors(&doc.Spec), c.compileContainers(&doc.Spec))
+	var err error
+	c.older, err = compileOlderVersion(c.name, &doc.Spec)
+	return errors.Join(err, c.compileSelectors(&doc.Spec), c.compileContainers(&doc.Spec))
 }
 
 func (c *Compiled) setCanary(annotations map[string]string) {
 	if annotations[v1beta1.SidecarSetCanaryAnnotation] == "true" {
 		c.base = annotations[v1beta1.SidecarSetBaseAnnotation]
-	}
-}
-
-func (c *Compiled) setRevision(spec *documentSpec) {
-	switch named := spec.InjectionStrategy.Revision; {
-	case named.RevisionName != "":
-		c.revision = fmt.Sprintf("revisionName %q", named.RevisionName)
-	case named.CustomVersion != "":
-		c.revision = fmt.Sprintf("customVersion %q", named.CustomVersion)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,15 +35,17 @@ type injection struct {
 	working                    *workingContainers
 }
 
-func (m *Mutator) newInjection(pod *podview.Pod, sets []*Compiled, bases []string) (*injection, error) {
+func (m *Mutator) newInjection(ctx context.Context, pod *podview.Pod, sets []*Compiled, bases []string) (*injection, error) {
 	in := &injection{
 		m: m, pod: pod, bases: bases, matched: sets, claims: map[string]*Compiled{},
 		env: map[*podview.Container]map[string]jsontext.Value{},
 	}
-	for _, set := range sets {
-		if err := current(set); err != nil {
+	for i := range sets {
+		set, err := in.choose(ctx, sets[i])
+		if err != nil {
 			return nil, err
 		}
+		sets[i] = set
 		if reason, why := in.taken(set); why != "" {
 			m.observer.Skipped(reason)
 			in.warnings = append(in.warnings, fmt.Sprintf("SidecarSet %s is not injected: %s", set.name, why))

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/mutators"
@@ -106,6 +107,7 @@ func (b *bed) inject(t golden.T, pod any) (any, []golden.Op) {
 func newHandler(options Options) golden.Server {
 	return func(t *testing.T, objects [][]byte) http.Handler {
 		b := bedOf(t, objects)
+		options.Revisions = b.options.Revisions
 		return serve(t, mutators.PodChain{NewMutator(b.index, b.namespaces, b.clock, options)})
 	}
 }
@@ -115,12 +117,15 @@ func bedOf(t golden.T, objects [][]byte) *bed {
 	t.Helper()
 	namespaces := namespaceLabels{}
 	b := &bed{index: NewIndex(), namespaces: namespaces, clock: testClock}
+	b.options.Revisions = NewRevisions("kruise-system", nil, constant(0), clocktesting.NewFakePassiveClock(testTime))
 	for _, raw := range objects {
 		object := golden.Decode(t, raw)
-		if golden.At(object, "kind") == "SidecarSet" {
-			if err := b.index.Upsert(raw); err != nil {
-				t.Fatal(err)
-			}
+		switch golden.At(object, "kind") {
+		case "SidecarSet":
+			must(t, b.index.Upsert(raw))
+			continue
+		case "ControllerRevision":
+			must(t, b.options.Revisions.Upsert(raw))
 			continue
 		}
 		name := golden.At(object, "metadata", "name").(string)
@@ -132,6 +137,16 @@ func bedOf(t golden.T, objects [][]byte) *bed {
 	}
 	return b
 }
+
+func must(t golden.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// constant is a source of randomness that always says the same.
+func constant(x float64) func() float64 { return func() float64 { return x } }
 
 // serve puts a handler behind the service's own HTTP server.
 func serve(t *testing.T, handler admission.Handler) http.Handler {

@@ -15,6 +15,8 @@ type Options struct {
 	// SortByName is the feature gate EnableSortSidecarContainerByName: injected containers are sorted by name over all
 	// SidecarSets.
 	SortByName bool
+	// Revisions are the versions that SidecarSets had; nil if there are none.
+	Revisions *Revisions
 	// Observer counts; nil if nobody does.
 	Observer Observer
 }
@@ -47,6 +49,7 @@ func (silent) Skipped(Reason)    {}
 type Mutator struct {
 	index      *Index
 	namespaces Namespaces
+	revisions  *Revisions
 	clock      func() time.Time
 	sortByName bool
 	observer   Observer
@@ -54,7 +57,12 @@ type Mutator struct {
 
 // NewMutator makes the step. clock gives the times that the Pods' annotations record.
 func NewMutator(index *Index, namespaces Namespaces, clock func() time.Time, opts Options) *Mutator {
-	m := &Mutator{index: index, namespaces: namespaces, clock: clock, sortByName: opts.SortByName, observer: opts.Observer}
+	m := &Mutator{
+		index: index, namespaces: namespaces, revisions: opts.Revisions, clock: clock, sortByName: opts.SortByName, observer: opts.Observer,
+	}
+	if m.revisions == nil {
+		m.revisions = &Revisions{}
+	}
 	if m.observer == nil {
 		m.observer = silent{}
 	}
@@ -65,7 +73,8 @@ func NewMutator(index *Index, namespaces Namespaces, clock func() time.Time, opt
 func (*Mutator) Name() string { return "sidecarset" }
 
 // MutatePod injects the SidecarSets that select the Pod. It refuses a Pod whose annotations from an earlier injection
-// cannot be read (400), and one that is to get an older revision (422); a namespace that cannot be looked up is a fault.
+// cannot be read (400), and one whose SidecarSet asks for an older version that cannot be restored, or computes resources
+// that cannot be (422); a namespace or revision that cannot be looked up is a fault.
 func (m *Mutator) MutatePod(ctx context.Context, _ *admission.Request, pod *podview.Pod) ([]string, error) {
 	if pod.Terminating || pod.Phase == "Succeeded" || pod.Phase == "Failed" {
 		return nil, nil
@@ -74,7 +83,7 @@ func (m *Mutator) MutatePod(ctx context.Context, _ *admission.Request, pod *podv
 	if err != nil || len(sets) == 0 {
 		return nil, err
 	}
-	in, err := m.newInjection(pod, sets, bases)
+	in, err := m.newInjection(ctx, pod, sets, bases)
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +91,6 @@ func (m *Mutator) MutatePod(ctx context.Context, _ *admission.Request, pod *podv
 		return nil, decodeError(err)
 	}
 	return in.warnings, nil
-}
-
-// current tells whether Pods get the SidecarSet as it is. Older revisions cannot be restored here, and a Pod must not get
-// another version than the one that its SidecarSet asks for (sidecarset.md §4.3).
-func current(set *Compiled) error {
-	if set.revision == "" {
-		return nil
-	}
-	return admission.Refuse(422, "SidecarSet %s: injectionStrategy.revision asks for %s, which cannot be restored; "+
-		"remove injectionStrategy.revision to inject the current version", set.name, set.revision)
 }
 
 // decodeError makes what cannot be read of a Pod the Pod's fault.

@@ -61,6 +61,49 @@ func TestInjectionEqualsOpenKruise(t *testing.T) {
 	}
 }
 
+// The updated SidecarSets, asked for the versions that they had at first, give Pods what OpenKruise gave them then, to the
+// byte. A revision that lacks its hashes gets the same ones.
+func TestInjectionOfRevisionsEqualsOpenKruise(t *testing.T) {
+	for _, hashed := range []bool{true, false} {
+		revisions := takeoverRevisions(t, hashed)
+		for _, injected := range takeoverPods(t)[:3] { // 1-created
+			b := newBed(t)
+			b.options.Revisions = revisions
+			for i, name := range updatedRevisions {
+				set := takeoverSets(t)[name]
+				golden.At(set, "spec").(map[string]any)["injectionStrategy"] = map[string]any{"revision": map[string]any{"revisionName": createdRevisions[i]}}
+				must(t, b.index.Upsert(golden.Encode(t, set)))
+			}
+			created, err := time.Parse(time.RFC3339, golden.At(injected, "metadata", "creationTimestamp").(string))
+			must(t, err)
+			b.clock = func() time.Time { return created }
+			pod, _ := b.inject(t, uninjected(t, injected))
+			golden.Equal(t, "annotations", golden.At(pod, "metadata", "annotations"), golden.At(injected, "metadata", "annotations"))
+			golden.Equal(t, "containers", withoutToken(t, golden.At(pod, "spec", "containers")), withoutToken(t, golden.At(injected, "spec", "containers")))
+			golden.Equal(t, "volumes", golden.At(pod, "spec", "volumes"), golden.At(injected, "spec", "volumes"))
+		}
+	}
+}
+
+// takeoverRevisions are the ControllerRevisions as a running OpenKruise left them, with or without their hashes.
+func takeoverRevisions(t *testing.T, hashed bool) *Revisions {
+	t.Helper()
+	r := newRevisions(t, nil)
+	for _, raw := range golden.Objects(t, "testdata/takeover/revisions") {
+		items, _ := golden.At(golden.Decode(t, raw), "items").([]any)
+		for _, item := range items {
+			if !hashed {
+				delete(golden.At(item, "metadata").(map[string]any), "annotations")
+			}
+			must(t, r.Upsert(golden.Encode(t, item)))
+		}
+	}
+	if len(r.named) != 4 {
+		t.Fatalf("there are %d revisions in the fixture, not 4", len(r.named))
+	}
+	return r
+}
+
 // uninjected takes away from a Pod what injection gave it.
 func uninjected(t *testing.T, pod any) any {
 	t.Helper()
