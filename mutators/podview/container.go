@@ -81,7 +81,8 @@ func (c *Container) Append(f Field, entries ...jsontext.Value) {
 	c.added[f] = append(c.added[f], entries...)
 }
 
-// Entries calls fn for each entry of a list, as sent or edited and then as appended, until fn returns an error.
+// Entries calls fn for each entry of a list, as sent or edited and then as appended, until fn returns an error. An entry
+// that is null is passed as such, never as nil, so that it reads like an object without members.
 func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
 	if c.lists[f] != nil {
 		i := 0
@@ -90,6 +91,9 @@ func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
 				entry, err := w.Value()
 				if err != nil {
 					return err
+				}
+				if entry == nil {
+					entry = jsontext.Value("null")
 				}
 				i++
 				return fn(c.entry(f, i-1, entry))

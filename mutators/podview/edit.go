@@ -72,9 +72,6 @@ func (c *Container) list(f Field) jsontext.Value {
 	}
 	var all []jsontext.Value
 	err := c.Entries(f, func(entry jsontext.Value) error {
-		if entry == nil {
-			entry = jsontext.Value("null")
-		}
 		all = append(all, entry)
 		return nil
 	})
