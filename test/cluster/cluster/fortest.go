@@ -14,6 +14,9 @@ const (
 	requireVariable = "FAIRLEAD_REQUIRE_CLUSTER"
 	// reuseVariable names a running cluster that tests use instead of starting their own.
 	reuseVariable = "FAIRLEAD_TEST_CLUSTER"
+	// versionVariable is the Kubernetes release for tests that do not ask for a certain one, so that the same tests
+	// run on the oldest and the newest.
+	versionVariable = "FAIRLEAD_KUBERNETES_VERSION"
 )
 
 var testClusters atomic.Int64 // makes the names of one test binary's clusters differ
@@ -28,6 +31,9 @@ func ForTest(t testing.TB, opts Options) *Cluster {
 	}
 	if opts.Name == "" {
 		opts.Name = "t" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(testClusters.Add(1), 10)
+	}
+	if opts.KubernetesVersion == "" {
+		opts.KubernetesVersion = os.Getenv(versionVariable)
 	}
 	if opts.Log == nil {
 		opts.Log = t.Output()
