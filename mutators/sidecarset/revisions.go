@@ -64,7 +64,7 @@ func (r *Revisions) Upsert(raw jsontext.Value) error {
 	if err != nil {
 		return err
 	}
-	if namespace != "" && namespace != r.namespace {
+	if namespace != r.namespace {
 		return nil
 	}
 	r.mu.Lock()
@@ -80,7 +80,7 @@ func (r *Revisions) Upsert(raw jsontext.Value) error {
 
 // Delete forgets a ControllerRevision.
 func (r *Revisions) Delete(namespace, name string) {
-	if namespace != "" && namespace != r.namespace {
+	if namespace != r.namespace {
 		return
 	}
 	r.mu.Lock()

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -96,4 +98,31 @@ func (c *Cluster) LiveNamespace(ctx context.Context, name string) (labels map[st
 		return nil, false, err
 	}
 	return completed(name, h.metadata.Labels), true, nil
+}
+
+// LiveObject reads an object of a kind from the API server, past every cache. name must be one that an object can have: it
+// becomes a part of the path.
+func (c *Cluster) LiveObject(ctx context.Context, kind Kind, name string) (raw jsontext.Value, found bool, err error) {
+	body, err := bodyOf(c.client.Get().AbsPath(path(kind), name).Do(ctx))
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	return body, err == nil, err
+}
+
+// LiveObjects reads the objects of a kind that have the labels from the API server, past every cache.
+func (c *Cluster) LiveObjects(ctx context.Context, kind Kind, having labels.Set) ([]jsontext.Value, error) {
+	body, err := bodyOf(c.client.Get().AbsPath(path(kind)).Param("labelSelector", having.AsSelector().String()).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	list, err := readList(body)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]jsontext.Value, len(list.Items))
+	for i := range list.Items {
+		items[i] = list.Items[i].JSON
+	}
+	return items, nil
 }

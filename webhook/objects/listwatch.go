@@ -20,9 +20,10 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
-// listWatch lists and watches a feed's kind in all namespaces.
+// listWatch lists and watches the objects of a feed's kind.
 func (f *feed) listWatch(client rest.Interface) cache.ListerWatcher {
 	request := func(options metav1.ListOptions) *rest.Request {
+		options.LabelSelector = f.kind.Selector
 		return client.Get().AbsPath(path(f.kind)).SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 	}
 	return &cache.ListWatch{
@@ -55,10 +56,14 @@ func bodyOf(result rest.Result) ([]byte, error) {
 }
 
 func path(kind Kind) string {
+	base := "/apis/" + kind.Group + "/" + kind.Version + "/"
 	if kind.Group == "" {
-		return "/api/" + kind.Version + "/" + kind.Resource
+		base = "/api/" + kind.Version + "/"
 	}
-	return "/apis/" + kind.Group + "/" + kind.Version + "/" + kind.Resource
+	if kind.Namespace != "" {
+		base += "namespaces/" + kind.Namespace + "/"
+	}
+	return base + kind.Resource
 }
 
 // readList reads a list. Each item gets memory of its own, as one that stays must not hold the whole list.

@@ -1,4 +1,4 @@
-// Package objects feeds the objects that admission depends on (SidecarSets, Namespaces, policies) into whoever uses
+// Package objects feeds the objects that admission depends on (SidecarSets, their revisions, Namespaces) into whoever uses
 // them, as raw JSON: from a directory of files without a cluster, or from the API server's watches.
 package objects
 
@@ -28,7 +28,10 @@ type Kind struct {
 	// Resource is the plural that the API server knows the kind by, and Version the one to read there.
 	Resource, Version string
 	ClusterScoped     bool
-	Sink              Sink
+	// Namespace and Selector, if they are set, are all that is asked of the API server: objects of the one namespace, with
+	// labels that the selector matches. A directory's files hold what their author wants seen, so they are not narrowed.
+	Namespace, Selector string
+	Sink                Sink
 }
 
 func (k Kind) String() string {

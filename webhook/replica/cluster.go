@@ -42,14 +42,13 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	// The kinds are needed to make the source, and the source to look namespaces up.
-	var source *objects.Cluster
-	known := newPolicies(objects.NewNamespaces(func(ctx context.Context, name string) (map[string]string, bool, error) {
-		return source.LiveNamespace(ctx, name)
-	}, clock.RealClock{}))
-	if source, err = objects.NewCluster(c.REST, c.Log, known.kinds()...); err != nil {
+	unknown := &lookups{}
+	known := newPolicies(c.Options, unknown)
+	source, err := objects.NewCluster(c.REST, c.Log, known.kinds()...)
+	if err != nil {
 		return err
 	}
+	unknown.source = source
 	registry := newRegistry(c.Version)
 	rules, err := newRules(ctx, c.Options, registry, known.overlaps, c.REST)
 	if err != nil {

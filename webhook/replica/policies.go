@@ -1,14 +1,18 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/features"
@@ -22,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/objects"
+	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // gates says which feature gates are on.
@@ -35,10 +40,38 @@ type policies struct {
 	// overlaps are the same SidecarSets, as the rules compare them.
 	overlaps   *overlap.Index
 	namespaces *objects.Namespaces
+	// revisions are the versions of SidecarSets in namespace, the one of this service.
+	revisions *sidecarset.Revisions
+	namespace string
 }
 
-func newPolicies(namespaces *objects.Namespaces) policies {
-	return policies{sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(), namespaces: namespaces}
+// newPolicies are empty. live reads what they do not know yet, nil if there is nowhere to read it.
+func newPolicies(o Options, live *lookups) policies {
+	p := policies{
+		sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(),
+		namespace: cmp.Or(o.Table.Namespace, table.DefaultNamespace),
+	}
+	var namespaces objects.LiveNamespace
+	var revisions sidecarset.LiveRevisions // an interface that holds a nil pointer would not be nil
+	if live != nil {
+		namespaces, revisions = live.namespace, live
+	}
+	p.namespaces = objects.NewNamespaces(namespaces, clock.RealClock{})
+	p.revisions = sidecarset.NewRevisions(p.namespace, revisions, mathrand.Float64, clock.RealClock{}) //nolint:forbidigo // here the source of randomness is chosen
+	if live != nil {
+		live.revisions = p.revisionKind()
+	}
+	return p
+}
+
+// revisionKind is how the API server knows the revisions. Of all ControllerRevisions those of SidecarSets in our namespace
+// are few, and the only ones that we may read.
+func (p policies) revisionKind() objects.Kind {
+	return objects.Kind{
+		GroupKind: appsv1.SchemeGroupVersion.WithKind("ControllerRevision").GroupKind(),
+		Resource:  "controllerrevisions", Version: appsv1.SchemeGroupVersion.Version,
+		Namespace: p.namespace, Selector: v1beta1.SidecarSetNameLabel, Sink: p.revisions,
+	}
 }
 
 // kinds are the kinds to be read, from wherever objects come.
@@ -54,6 +87,7 @@ func (p policies) kinds() []objects.Kind {
 			Resource:  "namespaces", Version: corev1.SchemeGroupVersion.Version, ClusterScoped: true,
 			Sink: p.namespaces,
 		},
+		p.revisionKind(),
 	}
 }
 
@@ -86,7 +120,7 @@ func (p policies) deps(on gates, observer sidecarset.Observer, rules *validators
 		Pods: mutators.PodChain{
 			readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),
 			sidecarset.NewMutator(p.sidecarSets, p.namespaces, time.Now, sidecarset.Options{
-				SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Observer: observer,
+				SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Revisions: p.revisions, Observer: observer,
 			}),
 			launchpriority.New(rand.String), //nolint:forbidigo // here the source of randomness is chosen
 		},

@@ -18,7 +18,7 @@ import (
 // Standalone is a replica without a cluster.
 type Standalone struct {
 	Options
-	// Objects is a folder of YAML and JSON files with SidecarSets and Namespaces, read again when they change.
+	// Objects is a folder of YAML and JSON files with SidecarSets, their revisions and Namespaces, read again when they change.
 	Objects string
 	// CertOut is where to write the CA that signs the serving certificate, for clients; "" for nowhere.
 	CertOut string
@@ -29,7 +29,7 @@ func (s Standalone) Run(ctx context.Context) error {
 	if s.Objects == "" {
 		return errors.New("starting without a cluster: --objects must name a directory of YAML files")
 	}
-	known := newPolicies(objects.NewNamespaces(nil, clock.RealClock{}))
+	known := newPolicies(s.Options, nil)
 	directory := objects.NewDirectory(s.Objects, s.Log, known.kinds()...)
 	source, err := certs.SelfSigned(localHosts(s.BindAddress), clock.RealClock{})
 	if err != nil {
