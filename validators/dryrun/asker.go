@@ -105,7 +105,9 @@ func (a *Asker) ask(ctx context.Context, pod Pod, template []byte) ([]Problem, e
 		return []Problem{}, nil
 	}
 	if refused := apierrors.APIStatus(nil); errors.As(err, &refused) && refused.Status().Code == http.StatusUnprocessableEntity {
-		return pod.problems(refused.Status()), nil
+		if problems := pod.problems(refused.Status()); len(problems) > 0 {
+			return problems, nil
+		}
 	}
 	return nil, fmt.Errorf("trying a PodTemplate: %w", err)
 }

@@ -121,12 +121,11 @@ func TestAnswers(t *testing.T) {
 			{"spec", "FieldValueRequired", "Required value"},
 			{"spec.initContainers[0].volumeMounts[0].name", "FieldValueNotFound", `Not found: "v"`},
 		}, ""},
-		"refused without causes": {422, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"no"}`, plain,
-			[]Problem{{"spec", "FieldValueInvalid", "no"}}, ""},
-		"does not support dry runs": {400, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"some webhook does not support dry run"}`, plain, nil, "does not support dry run"},
-		"forbidden":                 {403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not you"}`, plain, nil, "not you"},
-		"too many requests":         {429, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,"message":"later"}`, plain, nil, "later"},
-		"out of order":              {500, `oops`, plain, nil, "trying a PodTemplate"},
+		"refused by somebody's webhook": {422, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"admission webhook denied it","details":{"causes":[{"reason":"x","message":"y","field":"metadata.labels"}]}}`, plain, nil, "denied it"},
+		"does not support dry runs":     {400, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"some webhook does not support dry run"}`, plain, nil, "does not support dry run"},
+		"forbidden":                     {403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not you"}`, plain, nil, "not you"},
+		"too many requests":             {429, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,"message":"later"}`, plain, nil, "later"},
+		"out of order":                  {500, `oops`, plain, nil, "trying a PodTemplate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

@@ -27,7 +27,7 @@ type Pod struct {
 const (
 	// placeholder stands in where there are init containers only, since a Pod without containers is invalid.
 	placeholder = `[{"name":"placeholder-of-the-pods-own","image":"placeholder"}]`
-	// fields of the template that are no part of ours have no path to report.
+	// templatePrefix is where a PodTemplate has what a SidecarSet has at its top.
 	templatePrefix = "template."
 )
 
@@ -56,20 +56,21 @@ func (p Pod) template(namespace string) ([]byte, error) {
 	return encoded, nil
 }
 
-// problems are the causes of a refusal, at the fields that the user wrote.
-func (p Pod) problems(status metav1.Status) []Problem {
-	problems := []Problem{}
-	if status.Details != nil {
-		for _, cause := range status.Details.Causes {
-			field, ours := strings.CutPrefix(cause.Field, templatePrefix)
-			if !ours || p.alone() && strings.HasPrefix(field, "spec.containers[") {
-				field = "spec"
-			}
-			problems = append(problems, Problem{Field: field, Type: string(cause.Type), Body: cause.Message})
-		}
+// problems are the causes of a refusal, at the fields that the user wrote; none if the template is not the reason: then it was
+// not the API server's validation that refused, but somebody's webhook for PodTemplates.
+func (p Pod) problems(status metav1.Status) (problems []Problem) {
+	if status.Details == nil {
+		return nil
 	}
-	if len(problems) == 0 { // an API server that names no cause still refuses
-		problems = append(problems, Problem{Field: "spec", Type: string(metav1.CauseTypeFieldValueInvalid), Body: status.Message})
+	for _, cause := range status.Details.Causes {
+		field, ours := strings.CutPrefix(cause.Field, templatePrefix)
+		if !ours {
+			continue
+		}
+		if p.alone() && strings.HasPrefix(field, "spec.containers[") {
+			field = "spec"
+		}
+		problems = append(problems, Problem{Field: field, Type: string(cause.Type), Body: cause.Message})
 	}
 	return problems
 }
