@@ -62,6 +62,27 @@ func statuses(ready bool, names ...string) func(*corev1.Pod) {
 	}
 }
 
+// ended gives a container a status that says so.
+func ended(name string, code int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
+		})
+	}
+}
+
+func restarts(policy corev1.RestartPolicy) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.RestartPolicy = policy }
+}
+
+// c0Restarts gives the first container a policy of its own.
+func c0Restarts(policy corev1.ContainerRestartPolicy, rules ...corev1.ContainerRestartRule) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].RestartPolicy = &policy
+		pod.Spec.Containers[0].RestartPolicyRules = rules
+	}
+}
+
 func annotated(value string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Annotations = map[string]string{done: value} }
 }

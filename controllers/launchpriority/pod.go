@@ -1,7 +1,7 @@
 // Package launchpriority starts the containers of a Pod in the order of their priorities (more-controllers.md §1).
 // Admission made every container wait for a key of the ConfigMap <pod>-barrier; this controller adds the keys, the
-// highest priority's first and the next one's when all containers before it are ready. Only the first start is
-// ordered.
+// highest priority's first and the next one's when all containers before it are ready, or have done their work. Only the
+// first start is ordered.
 package launchpriority
 
 import (
@@ -54,13 +54,13 @@ func hasBarrier(pod *corev1.Pod) bool {
 	})
 }
 
-// waiting is the priorities of the containers that have a barrier and are not ready, in ascending order. A container
-// without a status has not been started, and so is not ready.
+// waiting is the priorities of the containers that have a barrier and are neither ready nor finished, in ascending order.
+// A container without a status has not been started, and so is not ready.
 func waiting(pod *corev1.Pod) []int64 {
 	var priorities []int64
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		if priority, ok := barrierOf(pod, c); ok && !isReady(pod, c.Name) {
+		if priority, ok := barrierOf(pod, c); ok && !isReady(pod, c.Name) && !isFinished(pod, c) {
 			priorities = append(priorities, priority)
 		}
 	}
@@ -71,6 +71,21 @@ func waiting(pod *corev1.Pod) []int64 {
 func isReady(pod *corev1.Pod, container string) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.Name == container && s.Ready
+	})
+}
+
+// isFinished tells whether a container has succeeded and will not be restarted, as those of Jobs do: it will never be
+// ready, and may have been so for less than a look. One that failed for good is not: what comes after it counts on it.
+func isFinished(pod *corev1.Pod, c *corev1.Container) bool {
+	restarted := pod.Spec.RestartPolicy != corev1.RestartPolicyNever && pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure
+	if c.RestartPolicy != nil {
+		restarted = *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	}
+	if restarted || len(c.RestartPolicyRules) > 0 { // a rule may restart it after any exit code
+		return false
+	}
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == c.Name && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 	})
 }
 
@@ -98,17 +113,24 @@ func Keep(kept, pod *corev1.Pod) {
 	if !hasBarrier(pod) {
 		return
 	}
+	kept.Spec.RestartPolicy = pod.Spec.RestartPolicy
 	kept.Status.Phase = pod.Status.Phase
 	if done, ok := pod.Annotations[v1beta1.ContainerLaunchPriorityCompletedAnnotation]; ok {
 		kept.Annotations = map[string]string{v1beta1.ContainerLaunchPriorityCompletedAnnotation: done}
 	}
 	for _, c := range pod.Spec.Containers {
 		if i := slices.IndexFunc(c.Env, isBarrier); i >= 0 {
-			kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Name: c.Name, Env: []corev1.EnvVar{c.Env[i]}})
+			kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{
+				Name: c.Name, Env: []corev1.EnvVar{c.Env[i]}, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+			})
 		}
 	}
 	for _, s := range pod.Status.ContainerStatuses {
-		kept.Status.ContainerStatuses = append(kept.Status.ContainerStatuses, corev1.ContainerStatus{Name: s.Name, Ready: s.Ready})
+		status := corev1.ContainerStatus{Name: s.Name, Ready: s.Ready}
+		if ended := s.State.Terminated; ended != nil {
+			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: ended.ExitCode}
+		}
+		kept.Status.ContainerStatuses = append(kept.Status.ContainerStatuses, status)
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.ContainersReady {

@@ -127,13 +127,22 @@ func TestTheCacheKeepsWhatMatters(t *testing.T) {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "plain", Image: "x", Env: []corev1.EnvVar{{Name: "A"}}})
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
-			switch rapid.IntRange(0, 2).Draw(r, "status of "+name) {
+			switch rapid.IntRange(0, 3).Draw(r, "status of "+name) {
 			case 1:
 				with(pod, ready(name))
 			case 2:
 				with(pod, unready(name))
+			case 3:
+				with(pod, ended(name, rapid.Int32Range(0, 1).Draw(r, "exit code")))
 			}
 		}
+		switch rapid.IntRange(0, 2).Draw(r, "policy of the first container") {
+		case 1:
+			with(pod, c0Restarts(corev1.ContainerRestartPolicyNever))
+		case 2:
+			with(pod, c0Restarts(corev1.ContainerRestartPolicyNever, corev1.ContainerRestartRule{}))
+		}
+		with(pod, restarts(rapid.SampledFrom([]corev1.RestartPolicy{"", corev1.RestartPolicyNever}).Draw(r, "restart policy")))
 		with(pod, phase(rapid.SampledFrom([]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed}).Draw(r, "phase")),
 			annotated(rapid.SampledFrom([]string{"", "true", "false"}).Draw(r, "completed")),
 			containersReadyIs(rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(r, "containersReady")))
