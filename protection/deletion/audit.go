@@ -74,7 +74,7 @@ func (l *Log) Denied(d Denial) error {
 	text = append(text, '\n')
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size > 0 && l.size+int64(len(text)) > l.maxSize {
+	if l.size+int64(len(text)) > l.maxSize {
 		if err := l.rotate(); err != nil {
 			return err
 		}
