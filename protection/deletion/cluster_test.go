@@ -75,14 +75,14 @@ func repeat(item string, n int) []string {
 const podList, claimList, thingList = "/api/v1/namespaces/shop/pods", "/api/v1/namespaces/shop/persistentvolumeclaims", "/apis/x.io/v1/things"
 
 func TestCensus(t *testing.T) {
-	pods := func(c Census) (Count, error) { return c.ActivePods(context.Background(), "shop") }    //nolint:usetesting // the table is made before its tests
-	claims := func(c Census) (Count, error) { return c.BoundClaims(context.Background(), "shop") } //nolint:usetesting // likewise
-	things := func(c Census) (Count, error) {
-		return c.CustomResources(context.Background(), schema.GroupVersionResource{Group: "x.io", Version: "v1", Resource: "things"}) //nolint:usetesting // likewise
+	pods := func(ctx context.Context, c Census) (Count, error) { return c.ActivePods(ctx, "shop") }
+	claims := func(ctx context.Context, c Census) (Count, error) { return c.BoundClaims(ctx, "shop") }
+	things := func(ctx context.Context, c Census) (Count, error) {
+		return c.CustomResources(ctx, schema.GroupVersionResource{Group: "x.io", Version: "v1", Resource: "things"})
 	}
 	const choice = podList + "?fieldSelector=status.phase!=Succeeded,status.phase!=Failed&limit=500"
 	for name, c := range map[string]struct {
-		count    func(Census) (Count, error)
+		count    func(context.Context, Census) (Count, error)
 		path     string
 		items    []string
 		want     Count
@@ -102,7 +102,7 @@ func TestCensus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			census, log := apiServer(t, map[string][]string{c.path: c.items})
-			got, err := c.count(census)
+			got, err := c.count(t.Context(), census)
 			if err != nil || got != c.want {
 				t.Errorf("%+v, %v, want %+v", got, err, c.want)
 			}
