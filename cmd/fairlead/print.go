@@ -31,6 +31,7 @@ func newPrintCommand(getenv func(string) string) *cobra.Command {
 		Use:   "print",
 		Short: "Print the webhook configurations, for clusters where the service may not register itself",
 		Long: "Print the webhook configurations as YAML, for clusters where the service may not register itself.\n\n" +
+			"Run the service with --register=false then (webhookConfiguration.register=false in the chart).\n" +
 			"The CA bundle must be that of the running service. When its CA is replaced, a month before the new one\n" +
 			"is used, the Secret also has next-ca-cert.pem: apply the configurations with both.",
 		Example: "  kubectl get secret -n kruise-system kruise-webhook-certs -o jsonpath='{.data.ca-cert\\.pem}' | base64 -d > ca.pem\n" +

@@ -43,6 +43,7 @@ type webhookFlags struct {
 	burst          int
 	timeoutSeconds int32
 	aks            bool
+	register       bool
 }
 
 func (f *webhookFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
@@ -82,6 +83,7 @@ func (f *webhookFlags) addCluster(flags *pflag.FlagSet) {
 	}
 	flags.Int32Var(&f.timeoutSeconds, "webhook-timeout-seconds", 5, "Timeout of the registered webhooks, 1 to 30.")
 	flags.StringToStringVar(&f.policies, "webhook-failure-policies", nil, "Failure policies of registered webhooks that differ from the default: NAME=Ignore,NAME=Fail.")
+	flags.BoolVar(&f.register, "register", true, "Register the webhooks and the conversion of definitions. false leaves it to somebody who applies what `fairlead webhook print` writes.")
 	flags.BoolVar(&f.aks, "aks-integration", false, "Leave out the namespaces that Azure manages, as its admission enforcer does.")
 }
 
@@ -149,6 +151,7 @@ func (f *webhookFlags) inCluster(getenv func(string) string) (replica.Cluster, e
 	return replica.Cluster{
 		Options: f.options, REST: cfg, Secret: cmp.Or(getenv("SECRET_NAME"), "kruise-webhook-certs"),
 		Identity: cmp.Or(getenv("POD_NAME"), hostname), ConversionService: conversionService, PodIP: getenv("POD_IP"),
+		RegisteredByOthers: !f.register,
 	}, nil
 }
 

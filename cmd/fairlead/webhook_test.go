@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +90,31 @@ func TestWebhookTable(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, flags.options.Table); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// apiServer is a kubeconfig by which nobody is reached.
+const apiServer = `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+contexts: [{name: c, context: {cluster: c, user: ""}}]}`
+
+func TestWebhooksAreRegisteredUnlessToldOtherwise(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(apiServer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig)
+	for arg, byOthers := range map[string]bool{"--v=0": false, "--register": false, "--register=false": true} {
+		flags, err := parsed(t, nil, arg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := flags.inCluster(func(string) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.RegisteredByOthers != byOthers {
+			t.Errorf("with %s others register: %v, want %v", arg, got.RegisteredByOthers, byOthers)
+		}
 	}
 }
 

@@ -89,8 +89,8 @@ type running struct {
 	quit, stop func()
 }
 
-// start runs a replica and waits until the service sends requests to it.
-func (w *world) start() *running {
+// start runs a replica, changed by options, and waits until the service sends requests to it.
+func (w *world) start(options ...func(*replica.Cluster)) *running {
 	w.Helper()
 	w.started++
 	r := &running{webhooks: freeAddress(w.T), health: freeAddress(w.T)}
@@ -101,6 +101,9 @@ func (w *world) start() *running {
 			Table:         table.Config{Host: w.service.Addr().String()},
 			ShutdownDelay: 1500 * time.Millisecond, ShutdownGrace: 5 * time.Second,
 		},
+	}
+	for _, option := range options {
+		option(&run)
 	}
 	ctx, cancel := context.WithCancel(w.Context())
 	r.quit = cancel
@@ -195,6 +198,7 @@ func TestReplicasOnAnAPIServer(t *testing.T) {
 	w.Run("rolling restarts go unnoticed", func(*testing.T) { rollingRestarts(w, first) })
 	w.Run("SidecarSets are followed", func(*testing.T) { changes(w) })
 	w.Run("a Secret that is uninstalled stays away", func(*testing.T) { uninstalledSecret(w) })
+	w.Run("what others register is left to them", func(*testing.T) { registeredByOthers(w) })
 }
 
 // newNamespaces: the first Pod of a namespace comes before any watch can have told of it.
@@ -268,5 +272,18 @@ func uninstalledSecret(w *world) {
 	}
 	if _, err := secrets.Get(w.Context(), secret, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		w.Errorf("after the last replica ended the Secret is there, or not to be read: %v", err)
+	}
+}
+
+// registeredByOthers: a replica that must not register turns ready, and registers nothing although the Lease is free.
+func registeredByOthers(w *world) {
+	configurations := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if err := configurations.Delete(w.Context(), table.MutatingName, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	w.start(func(c *replica.Cluster) { c.RegisteredByOthers = true })
+	time.Sleep(5 * time.Second) // the Lease is sought every 2 s, and whoever has it registers at once
+	if _, err := configurations.Get(w.Context(), table.MutatingName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		w.Errorf("the configuration is there, or not to be read: %v", err)
 	}
 }

@@ -29,6 +29,9 @@ type Cluster struct {
 	Identity string
 	// ConversionService is the Service that reaches replicas which are not ready yet; its name is in the certificate.
 	ConversionService string
+	// RegisteredByOthers says that the webhook configurations, and how definitions convert, are somebody else's to write:
+	// nothing of them is written or read, and nothing is removed when the anchor goes.
+	RegisteredByOthers bool
 	// PodIP is this replica's address, for the certificate; "" if it is not known.
 	PodIP string
 }
@@ -74,7 +77,7 @@ func (c Cluster) Run(ctx context.Context) error {
 		return err
 	}
 	entries := webhook.Entries(deps)
-	registrar, err := registration.New(registration.Options{
+	guard, register, err := c.registration(registration.Options{
 		Client: client, Config: config, Entries: entries, Certificates: authority,
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
 	})
@@ -89,9 +92,23 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The guard works on while we drain. Once we are told to stop the registrar must write nothing, and the authority must
-	// not make a Secret anew that is being uninstalled; what it serves lasts longer than any draining.
-	return service.run(ctx, l, []task{source.Run, registrar.Guard, tidyOnce(source.Synced)}, []task{authority.Run, registrar.Run})
+	// Once we are told to stop the authority must not make a Secret anew that is being uninstalled; what it serves lasts
+	// longer than any draining.
+	background, until := []task{source.Run, tidyOnce(source.Synced)}, []task{authority.Run}
+	return service.run(ctx, l, append(background, guard...), append(until, register...))
+}
+
+// registration is what keeps the webhooks registered. The guard works on while we drain; register must write nothing once
+// we are told to stop.
+func (c Cluster) registration(options registration.Options) (guard, register []task, err error) {
+	if c.RegisteredByOthers {
+		return nil, nil, nil
+	}
+	registrar, err := registration.New(options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []task{registrar.Guard}, []task{registrar.Run}, nil
 }
 
 // tidyOnce gives back to the operating system what the first lists left behind: more than what is kept of them.
@@ -118,10 +135,13 @@ func (c Cluster) authority(
 	if config.Host != "" {
 		hosts = append(hosts, config.ServerName())
 	}
-	authority, err := certs.NewAuthority(certs.Options{
+	options := certs.Options{
 		Client: client, Namespace: config.Namespace, Secret: c.Secret, Hosts: hosts, Clock: clock.RealClock{},
-		Published: registration.Published(client, config, conversion),
-	})
+	}
+	if !c.RegisteredByOthers { // else we may have no right to read what is registered
+		options.Published = registration.Published(client, config, conversion)
+	}
+	authority, err := certs.NewAuthority(options)
 	if err != nil {
 		return nil, err
 	}

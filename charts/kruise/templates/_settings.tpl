@@ -46,6 +46,13 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* "true" unless others register; so too with the values of a release that did not have this one (--reuse-values). */}}
+{{- define "kruise.registers" -}}
+{{- if ne (toString .Values.webhookConfiguration.register) "false" -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* "true" unless labels shall protect nothing from deletion. */}}
 {{- define "kruise.deletionProtection" -}}
 {{- $own := include "kruise.gate" (list . "ResourcesDeletionProtection") -}}
