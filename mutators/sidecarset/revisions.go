@@ -48,8 +48,8 @@ type Revisions struct {
 }
 
 // NewRevisions makes an empty store of the revisions in a namespace, the one of this service. live is asked for what the
-// store does not know; if it is nil, that does not exist. random gives numbers from 0 up to but without 1: it decides which
-// Pods get an older version when a SidecarSet wants that for a percentage of them.
+// store does not know; if it is nil, that does not exist. random gives numbers from 0 up to but without 1, and is safe for
+// concurrent use: it decides which Pods get an older version when a SidecarSet wants that for a percentage of them.
 func NewRevisions(namespace string, live LiveRevisions, random func() float64, clock clock.PassiveClock) *Revisions {
 	return &Revisions{
 		namespace: namespace, live: live, random: random, answers: cache.NewLRUExpireCacheWithClock(maxLive, clock),

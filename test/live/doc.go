@@ -1,3 +1,3 @@
 // Package live tests what admission reads live against a real API server, with the rights that the chart gives: deletion
-// protection, and the capture of requests to restart containers.
+// protection, the capture of requests to restart containers, and the injection of older versions of SidecarSets.
 package live
