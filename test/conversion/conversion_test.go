@@ -1,0 +1,305 @@
+package conversion
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/api/conversion"
+	"github.com/fairlead-io/fairlead/test/installation"
+)
+
+// old are objects as clients wrote them when v1alpha1 was all there was.
+const old = `
+apiVersion: apps.kruise.io/v1alpha1
+kind: SidecarSet
+metadata: {name: logs}
+spec:
+  namespace: default
+  selector: {matchLabels: {app: web}}
+  containers: [{name: logs, image: "bank.test/logs:v1", newerField: {x: 1}}]
+---
+apiVersion: apps.kruise.io/v1alpha1
+kind: DaemonSet
+metadata: {name: agent, namespace: default}
+spec:
+  selector: {matchLabels: {app: agent}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {rollingUpdateType: Surging}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: agent, image: "bank.test/agent:v1", newerField: 9007199254740993}]}}
+---
+apiVersion: policy.kruise.io/v1alpha1
+kind: PodUnavailableBudget
+metadata:
+  name: web
+  namespace: default
+  annotations: {kruise.io/pub-protect-operations: "DELETE, EVICT"}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: apps.kruise.io/v1alpha1
+kind: WorkloadSpread
+metadata: {name: zones, namespace: default}
+spec:
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  subsets: [{name: a, requiredNodeSelectorTerm: {matchExpressions: [{key: zone, operator: In, values: [a]}]}}]
+`
+
+// TestConversion takes a cluster from objects that are stored as v1alpha1 to one where v1beta1 works without us.
+func TestConversion(t *testing.T) {
+	w := newWorld(t)
+	w.installOldDefinitions()
+	w.apply(old)
+	w.storedAsAlpha()
+	w.helm("install", installation.Release, w.chart, "--namespace", "default")
+	w.nothingIsReadWrongWhileNobodyConverts()
+
+	one, two := w.startReplica("one"), w.startReplica("two")
+	w.everyDefinitionConverts()
+	w.oldObjectsReadInTheNewVersion()
+	w.anOlderClientErasesNothing()
+	w.aBadBudgetIsRefused()
+	w.upgradesLeaveConversionAlone(one, two)
+
+	manager := w.startControllers()
+	w.objectsAreStoredAnew(manager)
+	one.stop()
+	two.stop()
+	manager.stop()
+	w.noEndpoints()
+	w.v1beta1WorksWithoutUs()
+	w.uninstallingLeavesObjectsThatCanBeDeleted()
+}
+
+func (w *world) storedAsAlpha() {
+	w.Helper()
+	for _, r := range conversion.Resources() {
+		if stored := w.definition(r.Definition()).Status.StoredVersions; !cmp.Equal(stored, []string{"v1alpha1"}) {
+			w.Fatalf("%s has stored %v", r.Definition(), stored)
+		}
+	}
+}
+
+// nothingIsReadWrongWhileNobodyConverts: the namespace of a SidecarSet would be missing, and it would be injected
+// everywhere.
+func (w *world) nothingIsReadWrongWhileNobodyConverts() {
+	w.Helper()
+	w.until("the definition is followed", func() string {
+		object, err := w.get("sidecarsets", "v1beta1", "logs")
+		if err == nil { // of an API server that has not seen the definition yet
+			return "read as " + object.GetAPIVersion()
+		}
+		if !strings.Contains(err.Error(), "conversion webhook") {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+func (w *world) everyDefinitionConverts() {
+	w.Helper()
+	for _, r := range conversion.Resources() {
+		w.until(r.Definition(), func() string {
+			crd := w.definition(r.Definition())
+			webhook := crd.Spec.Conversion.Webhook
+			switch {
+			case !r.Differs && crd.Spec.Conversion.Strategy == apiextensionsv1.NoneConverter:
+				return ""
+			case crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter:
+				return "strategy " + string(crd.Spec.Conversion.Strategy)
+			case len(webhook.ClientConfig.CABundle) == 0:
+				return "there is no CA"
+			case webhook.ClientConfig.Service.Name != "kruise-conversion" || *webhook.ClientConfig.Service.Path != "/convert" ||
+				!cmp.Equal(webhook.ConversionReviewVersions, []string{"v1"}):
+				return webhook.String()
+			}
+			return ""
+		})
+	}
+}
+
+func (w *world) oldObjectsReadInTheNewVersion() {
+	w.Helper()
+	w.has("SidecarSet", w.read("sidecarsets", "v1beta1", "logs"), map[string]string{
+		"spec/namespaceSelector": `{"matchLabels":{"kubernetes.io/metadata.name":"default"}}`, "spec/namespace": "",
+		"spec/containers": `[{"image":"bank.test/logs:v1","name":"logs","newerField":{"x":1}}]`,
+	})
+	w.has("DaemonSet", w.read("daemonsets", "v1beta1", "agent"), map[string]string{
+		"spec/updateStrategy/rollingUpdate": `{"maxSurge":1,"maxUnavailable":0,"rollingUpdateType":"Standard"}`,
+		"spec/template/spec/containers":     `[{"image":"bank.test/agent:v1","name":"agent","newerField":9007199254740993}]`,
+	})
+	w.has("PodUnavailableBudget", w.read("podunavailablebudgets", "v1beta1", "web"), map[string]string{
+		"spec/protectOperations": `["DELETE","EVICT"]`,
+	})
+	w.has("WorkloadSpread", w.read("workloadspreads", "v1beta1", "zones"), map[string]string{
+		"spec/subsets": `[{"name":"a","requiredNodeSelector":{"matchExpressions":[{"key":"zone","operator":"In","values":["a"]}]}}]`,
+	})
+	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":%NS%,"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"bank.test/web:v1"}]}}`
+	for _, c := range []struct{ namespace, want string }{{"default", "logs web"}, {"kruise-daemon-config", "web"}} {
+		w.until("admission in "+c.namespace, func() string {
+			out, err := w.KubectlInput(w.Context(), strings.NewReader(strings.Replace(pod, "%NS%", `"`+c.namespace+`"`, 1)),
+				"create", "--dry-run=server", "-o", "jsonpath={.spec.containers[*].name}", "-f", "-")
+			if err != nil {
+				return err.Error()
+			}
+			if out != c.want {
+				return "the Pod has containers " + out
+			}
+			return ""
+		})
+	}
+}
+
+func (w *world) aBadBudgetIsRefused() {
+	w.Helper()
+	_, err := w.KubectlInput(w.Context(), strings.NewReader(`
+apiVersion: policy.kruise.io/v1alpha1
+kind: PodUnavailableBudget
+metadata: {name: bad, namespace: default, annotations: {kruise.io/pub-protect-operations: "DELETE,PATCH"}}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}`), "create", "-f", "-")
+	if err == nil || !strings.Contains(err.Error(), "PodUnavailableBudget default/bad") ||
+		!strings.Contains(err.Error(), `metadata.annotations[kruise.io/pub-protect-operations]: "PATCH" is no operation`) {
+		w.Errorf("error is %v", err)
+	}
+}
+
+// upgradesLeaveConversionAlone: neither Helm nor the service writes a definition that is as it should be, and what
+// somebody else makes of it is put right.
+func (w *world) upgradesLeaveConversionAlone(replicas ...*process) {
+	w.Helper()
+	const name = "clonesets.apps.kruise.io"
+	time.Sleep(2 * time.Second) // what the registration had to do is done
+	before, writes := w.definition(name), writesOf(replicas)
+	for _, flags := range [][]string{{}, {"--server-side=false", "--set", "manager.replicas=3"}, {"--server-side=true", "--set", "manager.replicas=2"}} {
+		w.helm(append([]string{"upgrade", installation.Release, w.chart, "--namespace", "default"}, flags...)...)
+		after := w.definition(name)
+		if diff := cmp.Diff(before.Spec.Conversion, after.Spec.Conversion); diff != "" {
+			w.Errorf("helm upgrade %v changes the conversion:\n%s", flags, diff)
+		}
+		if before.Generation != after.Generation {
+			w.Errorf("helm upgrade %v: generation %d, then %d", flags, before.Generation, after.Generation)
+		}
+	}
+	time.Sleep(2 * time.Second)
+	if got := writesOf(replicas); got != writes {
+		w.Errorf("%d writes of ours beside the upgrades", got-writes)
+	}
+	w.kubectl("patch", "crd", name, "--type", "merge", "-p", `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
+	w.until("the conversion is put right", func() string { return cmp.Diff(before.Spec.Conversion, w.definition(name).Spec.Conversion) })
+	w.kubectl("patch", "crd", name, "--type", "merge", "-p",
+		`{"spec":{"conversion":{"webhook":{"clientConfig":{"service":null,"url":"https://elsewhere.example/convert"}}}}}`)
+	w.until("the conversion is put right", func() string { return cmp.Diff(before.Spec.Conversion, w.definition(name).Spec.Conversion) })
+}
+
+func writesOf(processes []*process) (total int64) {
+	for _, p := range processes {
+		total += p.writes.Load()
+	}
+	return total
+}
+
+func (w *world) objectsAreStoredAnew(manager *process) {
+	w.Helper()
+	before := w.read("daemonsets", "v1beta1", "agent")
+	for _, r := range conversion.Resources() {
+		w.until(r.Definition(), func() string {
+			if stored := w.definition(r.Definition()).Status.StoredVersions; !cmp.Equal(stored, []string{"v1beta1"}) {
+				return "stored are " + strings.Join(stored, ", ")
+			}
+			return ""
+		})
+	}
+	after := w.read("daemonsets", "v1beta1", "agent")
+	if before.GetGeneration() != after.GetGeneration() || !cmp.Equal(before.Object["spec"], after.Object["spec"]) {
+		w.Error("having an object stored anew changed it")
+	}
+	writes := manager.writes.Load()
+	time.Sleep(5 * time.Second)
+	if got := manager.writes.Load(); got != writes {
+		w.Errorf("%d writes after everything was done", got-writes)
+	}
+}
+
+// v1beta1WorksWithoutUs: the service is away, and everything that v1beta1 can say still works. In v1alpha1 errors tell
+// why it does not.
+func (w *world) v1beta1WorksWithoutUs() {
+	w.Helper()
+	w.kubectl("delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all") // admission is another matter
+	for _, r := range conversion.Resources() {
+		out, err := w.Kubectl(w.Context(), "get", r.Plural+".v1beta1."+r.Group, "-A")
+		if err != nil {
+			w.Errorf("listing: %v in %s", err, out)
+		}
+	}
+	w.kubectl("label", "statefulsets.v1beta1.apps.kruise.io", "mc", "--overwrite", "a=b")
+	_, err := w.get("statefulsets", "v1alpha1", "mc")
+	if err == nil || !strings.Contains(err.Error(), "kruise-conversion") {
+		w.Errorf("reading in v1alpha1: %v", err)
+	}
+
+	w.aNamespaceCanBeDeleted("shop")
+}
+
+func (w *world) aNamespaceCanBeDeleted(name string) {
+	w.Helper()
+	w.kubectl("create", "namespace", name)
+	w.apply(`
+apiVersion: apps.kruise.io/v1beta1
+kind: DaemonSet
+metadata: {name: web, namespace: ` + name + `}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "bank.test/web:v1"}]}}}`)
+	w.deleteNamespace(name)
+}
+
+// uninstallingLeavesObjectsThatCanBeDeleted, also where some are still stored in the old version. Where none are, a client
+// of the old version gets an error, and does not erase what it cannot see.
+func (w *world) uninstallingLeavesObjectsThatCanBeDeleted() {
+	w.Helper()
+	const mixed, settled = "daemonsets.apps.kruise.io", "statefulsets.apps.kruise.io"
+	w.helm("upgrade", installation.Release, w.chart, "--namespace", "default") // brings the anchor back
+	replica := w.startReplica("three")
+	w.everyDefinitionConverts()
+	_, err := w.definitions.Patch(w.Context(), mixed, types.MergePatchType, []byte(`{"status":{"storedVersions":["v1alpha1","v1beta1"]}}`), metav1.PatchOptions{}, "status")
+	w.must(err)
+
+	w.helm("uninstall", installation.Release, "--namespace", "default")
+	w.until("the definition is released", func() string {
+		if got := w.definition(mixed).Spec.Conversion.Strategy; got != apiextensionsv1.NoneConverter {
+			return "strategy " + string(got)
+		}
+		return ""
+	})
+	replica.stop()
+	w.noEndpoints()
+	if got := w.definition(settled).Spec.Conversion.Strategy; got != apiextensionsv1.WebhookConverter {
+		w.Errorf("%s has strategy %s", settled, got)
+	}
+	w.kubectl("get", "daemonsets.v1beta1.apps.kruise.io,statefulsets.v1beta1.apps.kruise.io", "-A")
+	w.aNamespaceCanBeDeleted("shop")
+	w.kubectl("get", "daemonsets.v1alpha1.apps.kruise.io", "-A")
+	out, err := w.Kubectl(w.Context(), "scale", "statefulsets.v1alpha1.apps.kruise.io/mc", "--replicas=1")
+	if err == nil || !strings.Contains(err.Error(), `service "kruise-conversion" not found`) {
+		w.Errorf("scaling in v1alpha1: %s, %v", out, err)
+	}
+	w.has("after a client of the old version came", w.read("statefulsets", "v1beta1", "mc"), map[string]string{"spec/reserveOrdinals": "[7]"})
+}
+
+func (w *world) deleteNamespace(name string) {
+	w.Helper()
+	w.must(w.client.CoreV1().Namespaces().Delete(w.Context(), name, metav1.DeleteOptions{}))
+	w.until("namespace "+name+" goes", func() string {
+		namespace, err := w.client.CoreV1().Namespaces().Get(context.Background(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return ""
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return namespace.Status.String()
+	})
+}
