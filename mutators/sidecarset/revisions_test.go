@@ -206,6 +206,23 @@ func TestPartitionAtReinvocation(t *testing.T) {
 	}
 }
 
+// Versions that differ in volumes only have one hash; then the revision's name tells which one the Pod has.
+func TestPartitionBetweenVersionsOfOneHash(t *testing.T) {
+	b := newBed(t, asking(`{revisionName: s-1, policy: Partial}`, "{partition: 50%}"))
+	b.options.Revisions = newRevisions(t, nil, strings.Replace(storedRevision("s-1", "s", "v1", 1, "a:9"), "h-s-1", "h-now", 1))
+	for first, record := range map[float64]string{0: `"s-1"`, 0.99: `"s-9"`} {
+		b.options.Revisions.random = constant(first)
+		once, _ := b.inject(t, onePod)
+		if hash := fmt.Sprint(annotation(once, "kruise.io/sidecarset-hash")); !strings.Contains(hash, `"hash":"h-now"`) || !strings.Contains(hash, record) {
+			t.Errorf("after %v the Pod records %s", first, hash)
+		}
+		b.options.Revisions.random = constant(0.99 - first)
+		if _, ops := b.inject(t, once); len(ops) > 0 {
+			t.Errorf("after %v the second injection does %v", first, ops)
+		}
+	}
+}
+
 // liveRevisions is an API server with these revisions, or an error, that counts.
 type liveRevisions struct {
 	asked   []string
