@@ -41,7 +41,7 @@ type mergeable struct {
 
 func parseMergeable(text string) (value *mergeable, err error) {
 	raw := jsontext.Value(text)
-	if err := raw.Compact(readOptions); err != nil {
+	if err = raw.Compact(readOptions); err != nil {
 		return nil, err
 	}
 	err = jsonwalk.Walk(raw, func(w *jsonwalk.Walker) (err error) {
