@@ -15,6 +15,7 @@ func TestRulesOnAnAPIServer(t *testing.T) {
 	t.Run("volumes of every kind", func(t *testing.T) { volumes(t, w) })
 	t.Run("mistakes are refused at once", func(t *testing.T) { mistakes(t, w) })
 	t.Run("other objects count", func(t *testing.T) { otherObjects(t, w) })
+	t.Run("restart requests pass both of their webhooks", func(t *testing.T) { restarts(t, w) })
 	left, err := w.client.CoreV1().PodTemplates("").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) != 0 {
 		t.Errorf("PodTemplates left behind: %v, %v", left.Items, err)
@@ -170,4 +171,39 @@ data: {}
 	}
 	w.must(annotated("ok/one"), apply...)
 	w.refused(t, annotated("other/one"), apply, "spec.patchPodMetadata[0].annotations[other/one]: Forbidden", "SidecarSet_PatchPodMetadata_WhiteList")
+}
+
+// restarts: the rules accept what the capture of a request makes of it, and neither lets it be changed afterwards.
+func restarts(t *testing.T, w *world) {
+	const file = "../../charts/kruise/files/crds/apps.kruise.io_containerrecreaterequests.yaml"
+	w.must("", "apply", "--server-side", "-f", file)
+	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", file)
+	w.must(`
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: default, namespace: default}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: default}
+spec: {nodeName: n1, containers: [{name: app, image: "bank.test/web:v1"}]}
+`, apply...)
+	w.must("", "patch", "pod", "web-0", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"phase":"Running","containerStatuses":[{"name":"app","image":"i","imageID":"i","ready":true,"restartCount":2,"containerID":"containerd://1"}]}}`)
+	request := func(spec string) string {
+		return `
+apiVersion: apps.kruise.io/v1beta1
+kind: ContainerRecreateRequest
+metadata: {name: again, namespace: default}
+spec: {podName: web-0, containers: [{name: app}]` + spec + "}\n"
+	}
+	w.refused(t, request(", activeDeadlineSeconds: 1"), apply, "activeDeadlineSeconds")
+	w.must(request(", activeDeadlineSeconds: 30"), apply...)
+	w.refused(t, "", []string{"patch", "crr", "again", "--type=merge", "-p", `{"spec":{"ttlSecondsAfterFinished":5}}`}, "spec: Forbidden")
+	w.refused(t, "", []string{"label", "crr", "again", "crr.apps.kruise.io/pod-uid-"}, "metadata.labels[crr.apps.kruise.io/pod-uid]: Forbidden")
+	w.must("", "label", "crr", "again", "mine=x")
 }
