@@ -67,7 +67,7 @@ func compileResources(raw jsontext.Value) *resourcesPolicy {
 
 func (p *resourcesPolicy) compile(raw jsontext.Value) (err error) {
 	var doc resourcesDocument
-	if err := json.Unmarshal(raw, &doc, readOptions); err != nil {
+	if err = json.Unmarshal(raw, &doc, readOptions); err != nil {
 		return wrong(" cannot be read: %w; correct it", err)
 	}
 	switch doc.TargetContainersMode {

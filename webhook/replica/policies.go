@@ -57,7 +57,7 @@ func newPolicies(o Options, live *lookups) policies {
 		namespaces, revisions = live.namespace, live
 	}
 	p.namespaces = objects.NewNamespaces(namespaces, clock.RealClock{})
-	p.revisions = sidecarset.NewRevisions(p.namespace, revisions, mathrand.Float64, clock.RealClock{}) //nolint:forbidigo // here the source of randomness is chosen
+	p.revisions = sidecarset.NewRevisions(p.namespace, revisions, mathrand.Float64, clock.RealClock{})
 	if live != nil {
 		live.revisions = p.revisionKind()
 	}
