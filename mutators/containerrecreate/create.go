@@ -2,12 +2,13 @@ package containerrecreate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -43,7 +44,7 @@ func (h *handler) readPod(ctx context.Context, namespace, name string) (*pod, er
 		return nil, admission.Refuse(400, "spec.podName: Required value: name the Pod whose containers are to be restarted")
 	}
 	// A name that no Pod can have must not become a part of a URL.
-	if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 		return nil, admission.Refuse(400, "spec.podName: Invalid value: %q: %s", name, strings.Join(faults, ", "))
 	}
 	raw, err := h.live.Pod(ctx, namespace, name)
@@ -83,7 +84,7 @@ type request struct{ top, metadata, spec *jsontree.Node }
 // parse checks the kinds of the values that are looked at or written into; the rest is for the schema.
 func parse(raw jsontext.Value) (*request, error) {
 	if raw == nil {
-		return nil, fmt.Errorf("the request has no object")
+		return nil, errors.New("the request has no object")
 	}
 	top, err := jsontree.Parse(raw)
 	if err != nil {

@@ -42,6 +42,7 @@ func (h *handler) Handle(ctx context.Context, req *admission.Request) admission.
 		if err := h.update(req); err != nil {
 			return admission.Failed(err)
 		}
+	default: // deletions never come here
 	}
 	return admission.Allow()
 }

@@ -40,11 +40,11 @@ func TestMetricsNameNobody(t *testing.T) {
 	var got []string
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			line := family.GetName()
+			line := []string{family.GetName()}
 			for _, label := range metric.GetLabel() {
-				line += " " + label.GetName() + "=" + label.GetValue()
+				line = append(line, label.GetName()+"="+label.GetValue())
 			}
-			got = append(got, fmt.Sprintf("%s: %v", line, metric.GetCounter().GetValue()))
+			got = append(got, fmt.Sprintf("%s: %v", strings.Join(line, " "), metric.GetCounter().GetValue()))
 		}
 	}
 	want := []string{

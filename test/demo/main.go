@@ -18,12 +18,15 @@ func main() {
 	kubernetes := flag.String("kubernetes-version", cluster.DefaultKubernetesVersion, "Kubernetes release")
 	install := flag.Bool("install", false, "install missing Debian packages first")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	d := demo{out: os.Stdout, kubernetes: *kubernetes, installPackages: *install}
-	if err := d.run(ctx); err != nil {
+	if err := untilInterrupted(d.run); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		stop()
 		os.Exit(1)
 	}
+}
+
+func untilInterrupted(do func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return do(ctx)
 }

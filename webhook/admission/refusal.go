@@ -17,7 +17,7 @@ import (
 // Refusal is an error that is the request's own fault: it becomes allowed:false with its status. Every other error
 // of a handler is a fault of ours and becomes an HTTP 5xx, which leaves the decision to the failure policy. Errors of
 // the API client are deliberately not refusals, although they carry a status too.
-type Refusal struct {
+type Refusal struct { //nolint:errname // it is what it says: handlers refuse
 	Status metav1.Status
 }
 

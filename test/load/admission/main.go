@@ -20,9 +20,7 @@ func main() {
 	requests := flag.Int("requests", 20000, "requests per server and round; CPU time is counted in ticks of 10 ms")
 	rounds := flag.Int("rounds", 3, "rounds; the medians are reported")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, *requests, *rounds); err != nil {
+	if err := run(os.Stdout, *requests, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-admission:", err)
 		os.Exit(1)
 	}
@@ -43,7 +41,9 @@ func scenarios() []scenario {
 	return append(list, scenario{"Pod that matches none of 1000 SidecarSets", 1000, unmatched()})
 }
 
-func run(ctx context.Context, out io.Writer, requests, rounds int) error {
+func run(out io.Writer, requests, rounds int) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	dir, err := os.MkdirTemp("", "bench-admission")
 	if err != nil {
 		return err
@@ -129,7 +129,8 @@ func measure(ctx context.Context, s *server, body []byte, requests int) (sample,
 }
 
 func median(samples []sample) sample {
-	var cpu, p99 []time.Duration
+	cpu := make([]time.Duration, 0, len(samples))
+	p99 := make([]time.Duration, 0, len(samples))
 	for _, s := range samples {
 		cpu, p99 = append(cpu, s.cpu), append(p99, s.p99)
 	}
