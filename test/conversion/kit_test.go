@@ -278,7 +278,7 @@ func (w *world) freeAddress(host string) string {
 	w.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	w.must(err)
-	defer listener.Close()
+	w.must(listener.Close())
 	return listener.Addr().String()
 }
 
@@ -314,9 +314,8 @@ func (p *process) unready() string {
 	if err != nil {
 		return err.Error()
 	}
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
+	if err = errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK {
 		return fmt.Sprintf("%s: %v", body, err)
 	}
 	return ""

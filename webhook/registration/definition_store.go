@@ -45,6 +45,7 @@ func (s definitionStore) act(ctx context.Context, c converting, d definition, v 
 		err = s.replace(ctx, d, c.withoutOthers())
 	case release:
 		err = s.replace(ctx, d, map[string]any{"strategy": apiextensionsv1.NoneConverter, "webhook": nil})
+	default:
 	}
 	if err != nil {
 		return fmt.Errorf("writing the conversion of definition %s (%s): %w", d.name, v, err)

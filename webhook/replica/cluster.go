@@ -41,9 +41,9 @@ func (c Cluster) Run(ctx context.Context) error {
 	if c.Gates.Enabled(features.EnableExternalCerts) {
 		return fmt.Errorf("starting: certificates from outside are not supported; set the feature gate %s=false", features.EnableExternalCerts)
 	}
-	client, err := kubernetes.NewForConfig(c.REST)
+	client, conversion, err := c.clients()
 	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
+		return err
 	}
 	unknown := &lookups{}
 	known := newPolicies(c.Options, unknown)
@@ -65,10 +65,6 @@ func (c Cluster) Run(ctx context.Context) error {
 	defer asking.close()
 	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
 	config, err := c.Table.Complete(webhook.All(deps))
-	if err != nil {
-		return err
-	}
-	conversion, err := c.conversion()
 	if err != nil {
 		return err
 	}
@@ -96,6 +92,15 @@ func (c Cluster) Run(ctx context.Context) error {
 	// longer than any draining.
 	background, until := []task{source.Run, tidyOnce(source.Synced)}, []task{authority.Run}
 	return service.run(ctx, l, append(background, guard...), append(until, register...))
+}
+
+func (c Cluster) clients() (kubernetes.Interface, *registration.Conversion, error) {
+	client, err := kubernetes.NewForConfig(c.REST)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client: %w", err)
+	}
+	conversion, err := c.conversion()
+	return client, conversion, err
 }
 
 // registration is what keeps the webhooks registered. The guard works on while we drain; register must write nothing once
