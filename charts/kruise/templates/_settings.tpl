@@ -35,6 +35,9 @@ imagePullSecrets:
     {{- fail (printf "featureGates: %q must read Gate=true or Gate=false; separate several by commas (\\, on the command line)" (trim .)) -}}
   {{- end -}}
 {{- end -}}
+{{- if include "kruise.externalCerts" . -}}
+  {{- fail "featureGates: EnableExternalCerts is on, by itself or through AllAlpha=true, but this version makes its own certificates only: add EnableExternalCerts=false" -}}
+{{- end -}}
 {{- nospace .Values.featureGates -}}
 {{- end -}}
 
