@@ -62,12 +62,15 @@ func (n *Node) touch() {
 	}
 }
 
+// roomForChanges is what most changes add to a value at most: without it a large value would be copied twice.
+const roomForChanges = 256
+
 // Bytes is the value with its changes. It may alias the document.
 func (n *Node) Bytes() jsontext.Value {
 	if !n.changed {
 		return n.raw
 	}
-	return n.AppendTo(nil)
+	return n.AppendTo(make(jsontext.Value, 0, len(n.raw)+roomForChanges))
 }
 
 // AppendTo appends the value with its changes.

@@ -24,10 +24,11 @@ const (
 	// maxBody is the largest review in bytes: the API server fills its watch caches with pages of 10,000 objects, and
 	// sends the whole page at once.
 	maxBody = 128 << 20
-	// bodyBudget is what bodies larger than 64 KiB may hold together: one of the largest and then some, below half of a
-	// usual memory limit of 512 MiB. After a restart the API server fills the caches of a dozen kinds at once; who comes
-	// too many is asked to come again.
-	bodyBudget = 192 << 20
+	// bodyBudget is what bodies larger than 64 KiB may hold together: one of the largest and then some. A review of
+	// 121 MiB takes 240 MiB beside it until the collector comes round, so that more would not fit into a usual memory
+	// limit of 512 MiB. After a restart the API server fills the caches of a dozen kinds at once; who comes too many is
+	// asked to come again.
+	bodyBudget = 160 << 20
 	// bodyTimeout is the time for the whole body: 128 MiB at 36 Mbit/s.
 	bodyTimeout = 30 * time.Second
 	// maxMessages is how many objects that cannot be converted an answer names.
