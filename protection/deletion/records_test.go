@@ -107,7 +107,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	log.maxSize = 300 // two lines of some 130 bytes
 	names := []string{"a", "b", "c", "d", "e"}
 	for _, name := range names {
