@@ -32,6 +32,10 @@ type Deps struct {
 // (webhook-server.md §1). Webhooks of features that are still to come are absent, not switched off.
 func Entries(deps Deps) []table.Entry { return table.Enabled(All(deps), deps.Gates) }
 
+// Retired are the entries whose gates are off. An earlier replica may have registered them, so requests come until the
+// registration has caught up, and a 404 would refuse them.
+func Retired(deps Deps) []table.Entry { return table.Disabled(All(deps), deps.Gates) }
+
 // All is the table without regard to gates.
 func All(deps Deps) []table.Entry {
 	return append([]table.Entry{

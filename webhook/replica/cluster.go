@@ -80,7 +80,7 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := newService(c.Options, registry, entries, source.Synced, authority, false)
+	service, err := newService(c.Options, registry, entries, webhook.Retired(deps), source.Synced, authority, false)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/conversion"
 	"github.com/fairlead-io/fairlead/webhook/server"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -27,8 +28,8 @@ type service struct {
 	metrics  http.Handler
 }
 
-// newService puts a replica together. synced says what of the objects is not read yet.
-func newService(o Options, registry *prometheus.Registry, entries []table.Entry, synced func() error, source certs.Source, alone bool) (*service, error) {
+// newService puts a replica together. It lets pass what still comes to retired entries. synced says what of the objects is not read yet.
+func newService(o Options, registry *prometheus.Registry, entries, retired []table.Entry, synced func() error, source certs.Source, alone bool) (*service, error) {
 	s := &service{options: o, registry: registry, metrics: server.Exposition(registry)}
 	objects := server.Check{Name: "objects", OK: synced}
 	s.health = server.Health(
@@ -37,7 +38,7 @@ func newService(o Options, registry *prometheus.Registry, entries []table.Entry,
 		server.Check{Name: "serving", OK: func() error { return s.server.Draining() }},
 	)
 	options := server.Options{
-		Routes: routes(entries), Ready: synced, GetCertificate: source.GetCertificate, MaxInFlight: o.MaxInFlight,
+		Routes: routes(entries, retired), Ready: synced, GetCertificate: source.GetCertificate, MaxInFlight: o.MaxInFlight,
 		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(o.AccessLog, nil)), Log: o.Log,
 	}
 	converting, err := conversion.NewMetrics(registry)
@@ -52,8 +53,9 @@ func newService(o Options, registry *prometheus.Registry, entries []table.Entry,
 	return s, err
 }
 
-// routes are the table's entries by path: what shares a path shares its handler.
-func routes(entries []table.Entry) []server.Route {
+// routes are the table's entries by path: what shares a path shares its handler. Retired entries let everything pass, on
+// paths that no other entry has.
+func routes(entries, retired []table.Entry) []server.Route {
 	var routes []server.Route
 	at := make(map[string]int)
 	for _, entry := range entries {
@@ -65,8 +67,16 @@ func routes(entries []table.Entry) []server.Route {
 		}
 		routes[i].Webhooks = append(routes[i].Webhooks, entry.Name)
 	}
+	for _, entry := range retired {
+		if _, served := at[entry.Path]; !served {
+			at[entry.Path] = len(routes)
+			routes = append(routes, server.Route{Path: entry.Path, Webhooks: []string{entry.Name}, Handler: letPass, Retired: true})
+		}
+	}
 	return routes
 }
+
+var letPass = admission.HandlerFunc(func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
 
 // listeners are the open ports of a replica; metrics and health may be nil.
 type listeners struct{ webhooks, metrics, health net.Listener }

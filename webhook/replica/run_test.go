@@ -27,7 +27,7 @@ func quiet(t *testing.T, synced func() error, entries ...table.Entry) *service {
 		t.Fatal(err)
 	}
 	options := Options{BindAddress: "127.0.0.1:0", ShutdownDelay: 200 * time.Millisecond, ShutdownGrace: time.Second, Log: logr.Discard(), AccessLog: io.Discard}
-	s, err := newService(options, newRegistry("v1"), entries, synced, source, false)
+	s, err := newService(options, newRegistry("v1"), entries, nil, synced, source, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +114,45 @@ func TestRoutesShareTheirPath(t *testing.T) {
 		{Name: "vpod.kb.io", Path: "/validate-pod", Handler: handler},
 		{Name: "mpod.kb.io", Path: "/mutate-pod", Handler: handler},
 		{Name: "vpodeviction.kb.io", Path: "/validate-pod", Handler: handler},
-	})
+	}, nil)
 	var summary []string
 	for _, route := range got {
 		summary = append(summary, route.Path+" "+strings.Join(route.Webhooks, ","))
 	}
 	if diff := cmp.Diff([]string{"/validate-pod vpod.kb.io,vpodeviction.kb.io", "/mutate-pod mpod.kb.io"}, summary); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestARetiredEntryLetsPass: after a gate was switched off, the API servers ask for a while yet, and a 404 would refuse Pods.
+func TestARetiredEntryLetsPass(t *testing.T) {
+	refuse := admission.HandlerFunc(func(context.Context, *admission.Request) admission.Response {
+		return admission.Failed(admission.Refuse(http.StatusForbidden, "no"))
+	})
+	on := []table.Entry{{Name: "a.kb.io", Path: "/shared", Handler: refuse}}
+	off := []table.Entry{{Name: "b.kb.io", Path: "/shared", Handler: refuse}, {Name: "mpod.kb.io", Path: "/mutate-pod", Handler: refuse}}
+	source, err := certs.SelfSigned([]string{"localhost"}, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newService(Options{Log: logr.Discard(), AccessLog: io.Discard}, newRegistry("v1"), on, off, warm, source, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(method, path, body string) string {
+		request := httptest.NewRequest(method, path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		recorder := httptest.NewRecorder()
+		s.server.Handler().ServeHTTP(recorder, request)
+		return recorder.Body.String()
+	}
+	if got := serve(http.MethodPost, "/mutate-pod", podReview); !strings.Contains(got, `"allowed":true`) {
+		t.Errorf("the retired webhook answers %s, want allowed", got)
+	}
+	if got := serve(http.MethodPost, "/shared", podReview); !strings.Contains(got, `"allowed":false`) {
+		t.Errorf("a webhook in use is overruled by a retired one on its path: %s", got)
+	}
+	if got, want := serve(http.MethodGet, "/webhooks", ""), `["a.kb.io"]`; strings.TrimSpace(got) != want {
+		t.Errorf("the replica says that it serves %s, want %s", got, want)
 	}
 }

@@ -48,7 +48,7 @@ func (s Standalone) Run(ctx context.Context) error {
 	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules)
 	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
 	entries := webhook.Entries(deps)
-	service, err := newService(s.Options, registry, entries, directory.Synced, source, true)
+	service, err := newService(s.Options, registry, entries, webhook.Retired(deps), directory.Synced, source, true)
 	if err != nil {
 		return err
 	}

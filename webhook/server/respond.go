@@ -47,7 +47,9 @@ func (s *Server) refuse(w http.ResponseWriter, code int, message string) {
 func (s *Server) listWebhooks(w http.ResponseWriter, _ *http.Request) {
 	names := []string{}
 	for _, route := range s.routes {
-		names = append(names, route.Webhooks...)
+		if !route.Retired {
+			names = append(names, route.Webhooks...)
+		}
 	}
 	slices.Sort(names)
 	body, err := json.Marshal(names)

@@ -49,6 +49,8 @@ type Route struct {
 	// Webhooks are the names of the table's entries that send their requests here, at least one.
 	Webhooks []string
 	Handler  admission.Handler
+	// Retired says that these webhooks are not served any more: requests come only until the API servers know.
+	Retired bool
 }
 
 // Options are what a Server needs. Routes, Metrics, AccessLog and Log are required.

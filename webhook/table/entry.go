@@ -78,6 +78,17 @@ func Enabled(entries []Entry, gates Gates) []Entry {
 	return on
 }
 
+// Disabled returns the entries whose gate is off.
+func Disabled(entries []Entry, gates Gates) []Entry {
+	var off []Entry
+	for _, entry := range entries {
+		if entry.Gate != "" && !gates.Enabled(entry.Gate) {
+			off = append(off, entry)
+		}
+	}
+	return off
+}
+
 // Names returns the entries' names in their order: what a replica says that it serves at /webhooks.
 func Names(entries []Entry) []string {
 	names := make([]string, 0, len(entries))
