@@ -114,7 +114,48 @@ func (d *demo) show(ctx context.Context) error {
 	}
 	fmt.Fprintf(d.out, "\n%s\nThe Deployment shop has one container; SidecarSet log-agent added the other, with the shop's variable %s.\n"+
 		"Pod ordered started its containers one after the other:\n%s", pods, variable(tier, "TIER"), started)
+	if err := d.showJudgements(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(d.out, next, time.Since(d.began).Seconds(), d.cluster.Name())
+	return nil
+}
+
+// showJudgements tries what is to be refused, and what is to be captured.
+func (d *demo) showJudgements(ctx context.Context) error {
+	root, err := installation.Root(ctx)
+	if err != nil {
+		return err
+	}
+	judged := filepath.Join(root, "docs", "examples", "judged")
+	for _, refused := range [][]string{
+		{"delete", "deployment", "shop", "--wait=false"},
+		{"apply", "-f", filepath.Join(judged, "refused-sidecarset.yaml")},
+	} {
+		if err := d.showRefusal(ctx, root, refused...); err != nil {
+			return err
+		}
+	}
+	if _, err := d.cluster.Kubectl(ctx, "apply", "-f", filepath.Join(judged, "restart.yaml")); err != nil {
+		return err
+	}
+	captured, err := d.cluster.Kubectl(ctx, "get", "crr", "restart-client", "-o", "jsonpath={.spec.containers[0]}")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\nA restart request, with what admission recorded of the container:\n%s\n", captured)
+	return nil
+}
+
+// showRefusal runs a kubectl command that has to fail, and shows why it does.
+func (d *demo) showRefusal(ctx context.Context, root string, args ...string) error {
+	_, err := d.cluster.Kubectl(ctx, args...)
+	if err == nil {
+		return fmt.Errorf("kubectl %s was to be refused, and was not", strings.Join(args, " "))
+	}
+	_, reason, _ := strings.Cut(err.Error(), "exit status 1: ")
+	command := strings.ReplaceAll(strings.Join(args, " "), root+string(filepath.Separator), "")
+	fmt.Fprintf(d.out, "\n$ kubectl %s\n%s\n", command, reason)
 	return nil
 }
 
@@ -136,6 +177,7 @@ Ready after %.0f s. What to try next:
   kubectl exec deployment/shop -c log-agent -- /bin/busybox env
   kubectl scale deployment/shop --replicas=5          # new Pods are injected too
   kubectl create --dry-run=server -o yaml -f docs/examples/objects/03-ordered-pod.yaml
+  kubectl label deployment shop policy.kruise.io/delete-protection-   # then it can be deleted
   kubectl -n kruise-system get deployments,pods
   helm uninstall kruise                               # leaves the Pods running, and Pods can still be created
 
