@@ -136,7 +136,7 @@ func (d *demo) showJudgements(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := d.cluster.Kubectl(ctx, "apply", "-f", filepath.Join(judged, "restart.yaml")); err != nil {
+	if _, err := d.cluster.Kubectl(ctx, "replace", "--force", "-f", filepath.Join(judged, "restart.yaml")); err != nil {
 		return err
 	}
 	captured, err := d.cluster.Kubectl(ctx, "get", "crr", "restart-client", "-o", "jsonpath={.spec.containers[0]}")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -90,8 +91,8 @@ func (c Cluster) Run(ctx context.Context) error {
 	}
 	// Once we are told to stop the authority must not make a Secret anew that is being uninstalled; what it serves lasts
 	// longer than any draining.
-	background, until := []task{source.Run, tidyOnce(source.Synced)}, []task{authority.Run}
-	return service.run(ctx, l, append(background, guard...), append(until, register...))
+	return service.run(ctx, l, slices.Concat(guard, []task{source.Run, tidyOnce(source.Synced)}),
+		slices.Concat(register, []task{authority.Run}))
 }
 
 func (c Cluster) clients() (kubernetes.Interface, *registration.Conversion, error) {
