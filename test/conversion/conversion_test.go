@@ -2,14 +2,17 @@ package conversion
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/api/conversion"
@@ -68,6 +71,7 @@ func TestConversion(t *testing.T) {
 
 	manager := w.startControllers()
 	w.objectsAreStoredAnew(manager)
+	w.aLongListIsOneReview()
 	one.stop()
 	two.stop()
 	manager.stop()
@@ -223,6 +227,46 @@ func (w *world) objectsAreStoredAnew(manager *process) {
 	if got := manager.writes.Load(); got != writes {
 		w.Errorf("%d writes after everything was done", got-writes)
 	}
+}
+
+// aLongListIsOneReview: what the API server reads from etcd in one go it has converted in one go.
+func (w *world) aLongListIsOneReview() {
+	w.Helper()
+	const objects = 5000
+	text := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"WorkloadSpread","metadata":{"name":"many-%d","labels":{"many":"true"},"annotations":{"padding":"` +
+		strings.Repeat("x", 4<<10) + `"}},"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"subsets":[{"name":"a","requiredNodeSelector":{}}]}}`
+	var creating errgroup.Group
+	creating.SetLimit(16)
+	for i := range objects {
+		creating.Go(func() error {
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(fmt.Appendf(nil, text, i)); err != nil {
+				return err
+			}
+			_, err := w.in("workloadspreads", "v1beta1").Create(w.Context(), object, metav1.CreateOptions{})
+			return err
+		})
+	}
+	w.must(creating.Wait())
+	all := metav1.ListOptions{LabelSelector: "many=true"}
+	newest, err := w.in("workloadspreads", "v1beta1").List(w.Context(), all)
+	w.must(err)
+	start := time.Now()
+	// A list at an exact version comes from etcd, not from a cache that was filled object by object.
+	exact := metav1.ListOptions{LabelSelector: "many=true", ResourceVersion: newest.GetResourceVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
+	list, err := w.in("workloadspreads", "v1alpha1").List(w.Context(), exact)
+	w.must(err)
+	w.Logf("a list of %d objects in the other version takes %v", len(list.Items), time.Since(start))
+	if len(list.Items) != objects {
+		w.Errorf("%d objects of %d", len(list.Items), objects)
+	}
+	for i := range list.Items {
+		subsets, _, _ := unstructured.NestedSlice(list.Items[i].Object, "spec", "subsets")
+		if _, converted := subsets[0].(map[string]any)["requiredNodeSelectorTerm"]; !converted {
+			w.Fatalf("%s is not converted: %v", list.Items[i].GetName(), subsets)
+		}
+	}
+	w.must(w.in("workloadspreads", "v1beta1").DeleteCollection(w.Context(), metav1.DeleteOptions{}, all))
 }
 
 // v1beta1WorksWithoutUs: the service is away, and everything that v1beta1 can say still works. In v1alpha1 errors tell

@@ -70,7 +70,9 @@ func newWorld(t *testing.T) *world {
 	definitions, e1 := apiextensions.NewForConfig(c.RESTConfig())
 	var e2, e3 error
 	w.client, e2 = c.Client()
-	w.dynamic, e3 = dynamic.NewForConfig(c.RESTConfig())
+	fast := c.RESTConfig()
+	fast.QPS, fast.Burst = 2000, 2000 // for thousands of objects
+	w.dynamic, e3 = dynamic.NewForConfig(fast)
 	if err := errors.Join(e1, e2, e3); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,7 @@ func (w *world) startReplica(name string) *process {
 		return replica.Cluster{
 			Options: replica.Options{
 				BindAddress: address, MetricsAddr: "0", HealthAddr: health, Gates: features.New(""), Table: table.Config{},
-				ShutdownGrace: time.Second, Log: logr.Discard(), AccessLog: io.Discard, Version: "test",
+				ShutdownGrace: 10 * time.Second, Log: logr.Discard(), AccessLog: io.Discard, Version: "test",
 			},
 			REST: config, Secret: "kruise-webhook-certs", Identity: name, ConversionService: "kruise-conversion", PodIP: w.host,
 		}.Run(ctx)
