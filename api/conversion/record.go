@@ -40,7 +40,7 @@ func appendRecords(out jsontext.Value, records []record) jsontext.Value {
 		out = append(out, "[,"[min(i, 1)])
 		out = append(append(out, `{"path":`...), jsontree.Quote(r.path)...)
 		if r.value != nil {
-			out = append(append(out, `,"value":`...), r.value...)
+			out = append(append(out, `,"value":`...), plain(r.value)...)
 		}
 		if r.was != "" {
 			out = append(append(out, `,"was":`...), jsontree.Quote(r.was)...)
@@ -51,6 +51,17 @@ func appendRecords(out jsontext.Value, records []record) jsontext.Value {
 		out = append(out, '}')
 	}
 	return append(out, ']')
+}
+
+// plain spells the strings of a value in one way: the API server escapes some characters of what it stores, and a record
+// must read the same before and after. Numbers stay as they are written.
+func plain(value jsontext.Value) jsontext.Value {
+	value = value.Clone()
+	err := value.Format(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(false))
+	if err != nil {
+		panic("conversion: a value was valid JSON when it was read: " + err.Error())
+	}
+	return value
 }
 
 func readRecords(text string) ([]record, error) {
