@@ -22,6 +22,7 @@ func TestArticles(t *testing.T) {
 	}
 	for name, test := range map[string]func(*world){
 		"a restart of a Pod that is not there": restartOfNobody,
+		"what the service is asked about":      asked,
 		"a sidecar renamed by an update":       renamed,
 	} {
 		t.Run(name, func(t *testing.T) {

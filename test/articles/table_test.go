@@ -198,11 +198,12 @@ func (v verdict) row() string {
 	if len(v.Says) > 0 {
 		what += " The message says `" + strings.Join(v.Says, "`, `") + "`."
 	}
-	for i, instead := range v.Instead {
-		what += []string{" Write ", " or "}[min(i, 1)] + link(instead)
+	var instead []string
+	for _, name := range v.Instead {
+		instead = append(instead, link(name))
 	}
-	if len(v.Instead) > 0 {
-		what += " instead."
+	if len(instead) > 0 {
+		what += " Write " + strings.Join(instead, " or ") + " instead."
 	}
 	completed := ""
 	if len(v.Completed) > 0 {
