@@ -79,10 +79,16 @@ func (d *demo) pushImages(ctx context.Context) (err error) {
 
 func (d *demo) install(ctx context.Context) error { return installation.Upgrade(ctx, d.cluster, d.tag) }
 
+// applyExamples also removes the Pods of a run before: those that were made while Fairlead was uninstalled have no sidecars.
 func (d *demo) applyExamples(ctx context.Context) error {
 	root, err := installation.Root(ctx)
 	if err != nil {
 		return err
+	}
+	for _, old := range [][]string{{"-l", "app=shop"}, {"ordered", "--ignore-not-found"}} {
+		if _, err := d.cluster.Kubectl(ctx, append([]string{"delete", "pods", "--now"}, old...)...); err != nil {
+			return err
+		}
 	}
 	_, err = d.cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "docs", "examples", "objects"))
 	return err
@@ -172,11 +178,11 @@ func variable(env, name string) string {
 const next = `
 Ready after %.0f s. What to try next:
 
-  eval "$(go run ./test/cluster env --name %[2]s)"      # kubectl and helm for this cluster
+  eval "$(go run ./test/cluster env --name %[2]s)"     # kubectl and helm for this cluster
   kubectl get sidecarsets
   kubectl exec deployment/shop -c log-agent -- /bin/busybox env
   kubectl scale deployment/shop --replicas=5          # new Pods are injected too
-  kubectl create --dry-run=server -o yaml -f docs/examples/objects/03-ordered-pod.yaml
+  kubectl run tried --image=bank.test/web:v1 --labels=app=shop --dry-run=server -o yaml   # what admission adds
   kubectl label deployment shop policy.kruise.io/delete-protection-   # then it can be deleted
   kubectl -n kruise-system get deployments,pods
   helm uninstall kruise                               # leaves the Pods running, and Pods can still be created

@@ -1,6 +1,6 @@
 // Command demo shows Fairlead at work on a real Kubernetes on this machine: it starts a cluster, installs the chart with an
 // image built from this tree, applies the examples and shows what became of the Pods. It may be run again and again; the
-// cluster stays until `go run ./test/cluster down --name demo`.
+// cluster stays until `make down`.
 package main
 
 import (
