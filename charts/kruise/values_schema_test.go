@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -30,6 +33,28 @@ func TestFailurePolicyNamesEveryWebhook(t *testing.T) {
 		if !slices.Contains(known, name+".kb.io") {
 			t.Errorf("values.schema.json accepts webhookConfiguration.failurePolicy.%s, which is no webhook", name)
 		}
+	}
+}
+
+// featureGates takes the gates that the program knows and no others: it would refuse to start.
+func TestFeatureGatesNamesEveryGate(t *testing.T) {
+	settings, err := os.ReadFile("templates/_settings.tpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := regexp.MustCompile(`(?s)define "kruise.knownGates" -}}\n(.*?)\n`).FindSubmatch(settings)
+	if listed == nil {
+		t.Fatal(`templates/_settings.tpl defines no "kruise.knownGates"`)
+	}
+	want := []string{"AllAlpha", "AllBeta"}
+	for _, name := range features.New("").Names() {
+		want = append(want, string(name))
+	}
+	got := strings.Fields(string(listed[1]))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
+		t.Errorf("templates/_settings.tpl lists other gates than the program knows (-program +chart):\n%s", diff)
 	}
 }
 

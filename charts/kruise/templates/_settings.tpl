@@ -28,11 +28,21 @@ imagePullSecrets:
 {{- end -}}
 {{- end -}}
 
+{{/* The gates that the program knows; it refuses to start with others. */}}
+{{- define "kruise.knownGates" -}}
+AllAlpha AllBeta CloneSetEventHandlerOptimization CloneSetPartitionRollback CloneSetShortHash DaemonSetPruneIneligibleNodes DaemonWatchingPod DefaultHostNetworkHostPortsInPodTemplates DeletionProtectionForCRDCascadingGate EnableExternalCerts EnablePodProbeMarkerOnServerless EnableSortSidecarContainerByName EnhancedLivenessProbe ForceDeleteTimeoutExpectationGate ImagePullJobGate InPlacePodVerticalScaling InPlaceUpdateEnvFromMetadata InPlaceWorkloadVerticalScaling KruiseDaemon KruisePodReadinessGate PodIndexLabel PodProbeMarkerGate PodUnavailableBudgetDeleteGate PodUnavailableBudgetUpdateGate PodWebhook PreDownloadImageForDaemonSetUpdate PreDownloadImageForInPlaceUpdate PreparingUpdateAsUpdate RecreatePodWhenChangeVCTInCloneSetGate ResourceDistributionGate ResourcesDeletionProtection SidecarSetPatchPodMetadataDefaultsAllowed SidecarTerminator StatefulSetAutoDeletePVC StatefulSetAutoResizePVCGate StatefulSetStartOrdinal TemplateNoDefaults WorkloadSpread
+{{- end -}}
+
 {{/* featureGates, checked here so that a typing mistake does not end as a crash loop. */}}
 {{- define "kruise.featureGates" -}}
+{{- $known := include "kruise.knownGates" . | splitList " " -}}
 {{- range splitList "," .Values.featureGates -}}
   {{- if and (trim .) (not (regexMatch "^[A-Za-z]+ *= *([Tt]rue|[Ff]alse|TRUE|FALSE)$" (trim .))) -}}
     {{- fail (printf "featureGates: %q must read Gate=true or Gate=false; separate several by commas (\\, on the command line)" (trim .)) -}}
+  {{- end -}}
+  {{- $gate := splitList "=" . | first | trim -}}
+  {{- if and $gate (not (has $gate $known)) -}}
+    {{- fail (printf "featureGates: there is no gate %q; the gates are %s" $gate (join ", " $known)) -}}
   {{- end -}}
 {{- end -}}
 {{- if include "kruise.externalCerts" . -}}
