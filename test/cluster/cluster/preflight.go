@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNotRoot is returned when nodes are wanted by a user who cannot have them.
-var ErrNotRoot = errors.New("real nodes need root, for containers, a network bridge and cgroups: run this as root, or use level apiserver")
+var ErrNotRoot = errors.New("real nodes need root, for containers, a network bridge and cgroups: run this as root")
 
 // requirement is a program that nodes need and the Debian package that has it.
 type requirement struct {
@@ -75,7 +75,7 @@ func Preflight(level Level) error {
 		return ErrNotRoot
 	}
 	if missing := missingPackages(requirements); len(missing) > 0 {
-		return fmt.Errorf("programs are missing. On Debian: apt-get install -y --no-install-recommends %s\n(or let `go run ./test/cluster up --install` do it)",
+		return fmt.Errorf("programs are missing. On Debian: apt-get install -y --no-install-recommends %s\n(the flag --install does that too)",
 			strings.Join(missing, " "))
 	}
 	return nil
