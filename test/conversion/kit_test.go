@@ -86,6 +86,14 @@ func newWorld(t *testing.T) *world {
 func (w *world) clean() {
 	ctx := context.Background()
 	_, _ = w.Helm(ctx, "uninstall", installation.Release, "--namespace", "default", "--no-hooks", "--ignore-not-found")
+	crds, err := w.definitions.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	for i := range crds.Items { // a definition goes with its objects, which nobody may be there to convert
+		_, _ = w.Kubectl(ctx, "patch", "crd", crds.Items[i].Name, "--type", "merge", "-p", `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
+	}
 	for _, what := range [][]string{
 		{"crd", "-l", "app.kubernetes.io/name=kruise"},
 		{"mutatingwebhookconfigurations,validatingwebhookconfigurations", "--all"},
@@ -300,6 +308,9 @@ func (w *world) endpoints(service, name, address string) {
 	}
 	_, err = w.client.DiscoveryV1().EndpointSlices(installation.Namespace).Create(w.Context(), slice, metav1.CreateOptions{})
 	w.must(err)
+	// Older API servers look here. Nothing undoes it while the Service stays as it is and no Pod of it has an address.
+	w.apply(fmt.Sprintf(`{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":%q,"namespace":%q},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d}]}]}`,
+		service, installation.Namespace, host, number))
 }
 
 // noEndpoints lets the Services reach nobody.
@@ -307,6 +318,7 @@ func (w *world) noEndpoints() {
 	w.Helper()
 	w.must(w.client.DiscoveryV1().EndpointSlices(installation.Namespace).DeleteCollection(w.Context(), metav1.DeleteOptions{},
 		metav1.ListOptions{LabelSelector: "test=conversion"}))
+	w.kubectl("delete", "endpoints", "kruise-conversion", "kruise-admission", "-n", installation.Namespace, "--ignore-not-found")
 }
 
 // unready says why a process is not ready, "" if it is.

@@ -150,14 +150,15 @@ func (w *world) patchesInV1beta1() {
 // appliesInBothVersions: server-side apply converts the object into the version of each of its managers.
 func (w *world) appliesInBothVersions() {
 	w.Helper()
-	apply := func(manager, text string) {
+	apply := func(manager, version, spec string) {
 		w.Helper()
+		text := "apiVersion: apps.kruise.io/" + version + "\nkind: StatefulSet\nmetadata: {name: mc, namespace: default}\nspec: " + spec
 		_, err := w.KubectlInput(w.Context(), strings.NewReader(text), "apply", "--server-side", "--force-conflicts", "--field-manager", manager, "-f", "-")
 		w.must(err)
 	}
-	apply("scaler", `{apiVersion: apps.kruise.io/v1alpha1, kind: StatefulSet, metadata: {name: mc, namespace: default}, spec: {replicas: 3}}`)
-	apply("reserver", `{apiVersion: apps.kruise.io/v1beta1, kind: StatefulSet, metadata: {name: mc, namespace: default}, spec: {reserveOrdinals: [7]}}`)
-	apply("scaler", `{apiVersion: apps.kruise.io/v1alpha1, kind: StatefulSet, metadata: {name: mc, namespace: default}, spec: {replicas: 6}}`)
+	apply("scaler", "v1alpha1", `{replicas: 3}`)
+	apply("reserver", "v1beta1", `{reserveOrdinals: [7]}`)
+	apply("scaler", "v1alpha1", `{replicas: 6}`)
 	w.has("applied", w.read("statefulsets", "v1beta1", "mc"), map[string]string{
 		"spec/replicas": "6", "spec/reserveOrdinals": "[7]", "spec/scaleStrategy/maxUnavailable": `"100%"`,
 	})
