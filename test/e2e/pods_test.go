@@ -13,7 +13,7 @@ import (
 )
 
 // TestPods runs what admission makes of Pods on real nodes: sidecars run and can be entered, ordered containers start in
-// order, and a Pod of a workload of ours turns Ready through its gate.
+// order, and a Pod of a workload of ours turns Ready through its gate. Then it tries what admission refuses and captures.
 func TestPods(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
 	if err := images.PushAll(t.Context(), c); err != nil {
@@ -30,6 +30,9 @@ func TestPods(t *testing.T) {
 	t.Run("ordered containers", func(t *testing.T) { orderedContainersStartInOrder(t, c) })
 	t.Run("readiness gate", func(t *testing.T) { gateOpens(t, c) })
 	t.Run("hot-upgrade pair", func(t *testing.T) { hotUpgradePairRuns(t, c) })
+	t.Run("captured restart", func(t *testing.T) { restartIsCaptured(t, c) })
+	t.Run("refused SidecarSet", func(t *testing.T) { mistakesAreNamed(t, c) })
+	t.Run("deletion protection", func(t *testing.T) { labelsProtect(t, c) })
 }
 
 const sidecarManifests = `
