@@ -101,9 +101,10 @@ func comma(out jsontext.Value, i int) jsontext.Value {
 }
 
 // Quote makes a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
-func Quote(s string) jsontext.Value { return appendQuote(nil, s) }
+func Quote(s string) jsontext.Value { return AppendQuote(jsontext.Value(nil), s) }
 
-func appendQuote(to jsontext.Value, s string) jsontext.Value {
+// AppendQuote appends what Quote makes.
+func AppendQuote[Bytes ~[]byte](to Bytes, s string) Bytes {
 	to, _ = jsontext.AppendQuote(to, s)
 	return to
 }

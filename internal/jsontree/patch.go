@@ -46,7 +46,7 @@ type Operations struct {
 func (o *Operations) Append(op Op, path string, value jsontext.Value) {
 	o.comma()
 	o.text = append(append(append(o.text, `{"op":"`...), op...), `","path":`...)
-	o.text = appendQuote(o.text, path)
+	o.text = AppendQuote(o.text, path)
 	if value != nil {
 		o.text = append(append(o.text, `,"value":`...), value...)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -56,16 +57,10 @@ func findBarriers(c *podview.Container, want envVar) (present bool, wrong []int,
 // json is the variable with its reference to the ConfigMap.
 func (env envVar) json() jsontext.Value {
 	out := jsontext.Value(`{"name":`)
-	out = quote(out, env.name)
+	out = jsontree.AppendQuote(out, env.name)
 	out = append(out, `,"valueFrom":{"configMapKeyRef":{"name":`...)
-	out = quote(out, env.configMap)
+	out = jsontree.AppendQuote(out, env.configMap)
 	out = append(out, `,"key":`...)
-	out = quote(out, env.key)
+	out = jsontree.AppendQuote(out, env.key)
 	return append(out, `}}}`...)
-}
-
-// quote appends a JSON string; invalid UTF-8, which no name that the API server accepts has, becomes U+FFFD.
-func quote(out jsontext.Value, s string) jsontext.Value {
-	out, _ = jsontext.AppendQuote(out, s)
-	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
@@ -24,19 +25,11 @@ func array(values []jsontext.Value) jsontext.Value {
 
 // object is a JSON object of one string member.
 func object(name, value string) jsontext.Value {
-	out := append(jsontext.Value{'{'}, quote(name)...)
+	out := append(jsontext.Value{'{'}, jsontree.Quote(name)...)
 	out = append(out, ':')
-	out = append(out, quote(value)...)
+	out = append(out, jsontree.Quote(value)...)
 	return append(out, '}')
 }
-
-// appendQuote appends a JSON string. Invalid UTF-8 becomes U+FFFD, which is what the API server makes of it too.
-func appendQuote[Bytes ~[]byte](dst Bytes, s string) Bytes {
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
-}
-
-func quote(s string) jsontext.Value { return appendQuote(jsontext.Value(nil), s) }
 
 // render is the container's JSON with the edited and appended entries in it.
 func (c *Container) render() jsontext.Value {
@@ -78,7 +71,7 @@ func member(object jsontext.Value, name string, value jsontext.Value) jsontext.V
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	object = appendQuote(object, name)
+	object = jsontree.AppendQuote(object, name)
 	object = append(object, ':')
 	return append(object, value...)
 }

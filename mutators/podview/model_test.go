@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/test/golden"
 )
 
@@ -97,7 +98,7 @@ func (s step) run() {
 		s.pod.AddImagePullSecret(word)
 		s.model.add("imagePullSecrets", "name", word, map[string]any{"name": word})
 	case 5:
-		raw := fmt.Sprintf(`{"name":%s,"x":%s}`, quote(word), extra.Draw(s.t, "extra"))
+		raw := fmt.Sprintf(`{"name":%s,"x":%s}`, jsontree.Quote(word), extra.Draw(s.t, "extra"))
 		s.pod.AddVolume(word, jsontext.Value(raw))
 		s.model.add("volumes", "name", word, s.decode(raw))
 	case 6:

@@ -27,7 +27,7 @@ func (p *Pod) patchMetadata(d *jsontree.Operations) {
 		d.Append(jsontree.Add, "/metadata", jsontext.Value("{}"))
 	}
 	if p.changed.name {
-		d.Append(jsontree.Add, "/metadata/name", quote(p.Name))
+		d.Append(jsontree.Add, "/metadata/name", jsontree.Quote(p.Name))
 	}
 	patchMap(d, "/metadata/labels", p.sent&labels != 0, p.changed.labels, p.Labels)
 	patchMap(d, "/metadata/annotations", p.sent&annotations != 0, p.changed.annotations, p.Annotations)
@@ -41,7 +41,7 @@ func patchMap(d *jsontree.Operations, path string, present bool, changed map[str
 		d.Append(jsontree.Add, path, jsontext.Value("{}"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(changed)) {
-		d.Append(jsontree.Add, path+"/"+jsontree.Escape(key), quote(values[key]))
+		d.Append(jsontree.Add, path+"/"+jsontree.Escape(key), jsontree.Quote(values[key]))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 	"github.com/fairlead-io/fairlead/mutators/resourceexpr"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -118,7 +119,7 @@ func (a amounts) encode() jsontext.Value {
 	out := jsontext.Value{'{'}
 	for _, r := range [...]resourceexpr.Resource{resourceexpr.CPU, resourceexpr.Memory} {
 		if q, ok := a[r]; ok {
-			out = appendMember(out, string(r), quoted(q.String()))
+			out = appendMember(out, string(r), jsontree.Quote(q.String()))
 		}
 	}
 	return append(out, '}')

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -84,8 +85,8 @@ func addEnv(c *podview.Container, seen *[]string, variables ...variable) {
 }
 
 func envVar(name, value string) variable {
-	raw := append(jsontext.Value(`{"name":`), quoted(name)...)
-	raw = append(append(append(raw, `,"value":`...), quoted(value)...), '}')
+	raw := append(jsontext.Value(`{"name":`), jsontree.Quote(name)...)
+	raw = append(append(append(raw, `,"value":`...), jsontree.Quote(value)...), '}')
 	return variable{name: name, raw: raw}
 }
 

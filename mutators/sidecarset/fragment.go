@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
@@ -86,15 +87,7 @@ func appendMember(object jsontext.Value, name string, value jsontext.Value) json
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	object = appendQuoted(object, name)
+	object = jsontree.AppendQuote(object, name)
 	object = append(object, ':')
 	return append(object, value...)
 }
-
-// appendQuoted appends a JSON string. What is no UTF-8 becomes U+FFFD, which the API server makes of it too.
-func appendQuoted(dst jsontext.Value, s string) jsontext.Value {
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
-}
-
-func quoted(s string) jsontext.Value { return appendQuoted(nil, s) }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -19,7 +20,7 @@ func (s *sidecar) compilePair(marked jsontext.Value, doc *sidecarDocument) error
 	}
 	for i := range 2 {
 		name := s.pairName(i)
-		raw, err := editObject(marked, []string{"name", "image"}, "name", quoted(name), "image", quoted(s.pairImage(i, 0)))
+		raw, err := editObject(marked, []string{"name", "image"}, "name", jsontree.Quote(name), "image", jsontree.Quote(s.pairImage(i, 0)))
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func versionAltKey(container string) string {
 
 func envFromAnnotation(name, annotation string) variable {
 	path := fmt.Sprintf("metadata.annotations['%s']", annotation)
-	raw := append(jsontext.Value(`{"name":`), quoted(name)...)
+	raw := append(jsontext.Value(`{"name":`), jsontree.Quote(name)...)
 	raw = append(raw, `,"valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":`...)
-	return variable{name: name, raw: append(append(raw, quoted(path)...), `}}}`...)}
+	return variable{name: name, raw: append(append(raw, jsontree.Quote(path)...), `}}}`...)}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
@@ -100,7 +101,7 @@ func (m *mergeable) append(dst jsontext.Value) jsontext.Value {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendQuoted(dst, name), ':')
+			dst = append(jsontree.AppendQuote(dst, name), ':')
 			dst = m.members[name].append(dst)
 		}
 		return append(dst, '}')

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
@@ -126,14 +127,14 @@ func (f *recordFields) encode() jsontext.Value {
 	if f.UpdateTimestamp == "" {
 		out = append(out, "null"...)
 	} else {
-		out = appendQuoted(out, f.UpdateTimestamp)
+		out = jsontree.AppendQuote(out, f.UpdateTimestamp)
 	}
-	out = appendQuoted(append(out, `,"hash":`...), f.Hash)
-	out = appendQuoted(append(out, `,"sidecarSetName":`...), f.SidecarSetName)
+	out = jsontree.AppendQuote(append(out, `,"hash":`...), f.Hash)
+	out = jsontree.AppendQuote(append(out, `,"sidecarSetName":`...), f.SidecarSetName)
 	out = append(out, `,"sidecarList":`...)
 	out = f.appendList(out)
 	if f.ControllerRevision != "" {
-		out = appendQuoted(append(out, `,"controllerRevision":`...), f.ControllerRevision)
+		out = jsontree.AppendQuote(append(out, `,"controllerRevision":`...), f.ControllerRevision)
 	}
 	return append(out, '}')
 }
@@ -147,7 +148,7 @@ func (f *recordFields) appendList(out jsontext.Value) jsontext.Value {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendQuoted(out, name)
+		out = jsontree.AppendQuote(out, name)
 	}
 	return append(out, ']')
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
 // revision is a ControllerRevision: a version that a SidecarSet has or had (sidecarset.md §3.2).
@@ -82,11 +83,11 @@ func (r *revision) compileSpec() (*Compiled, error) {
 
 // document is the SidecarSet as JSON. Without its hashes, it gets those that it must have had.
 func (r *revision) document(spec jsontext.Value) jsontext.Value {
-	annotations := appendMember(jsontext.Value{'{'}, v1beta1.SidecarSetHashAnnotation, quoted(r.hash))
-	annotations = append(appendMember(annotations, v1beta1.SidecarSetHashWithoutImageAnnotation, quoted(r.hashWithoutImage)), '}')
-	metadata := appendMember(jsontext.Value{'{'}, "name", quoted(r.sidecarSet))
+	annotations := appendMember(jsontext.Value{'{'}, v1beta1.SidecarSetHashAnnotation, jsontree.Quote(r.hash))
+	annotations = append(appendMember(annotations, v1beta1.SidecarSetHashWithoutImageAnnotation, jsontree.Quote(r.hashWithoutImage)), '}')
+	metadata := appendMember(jsontext.Value{'{'}, "name", jsontree.Quote(r.sidecarSet))
 	metadata = append(appendMember(metadata, "annotations", annotations), '}')
-	status := append(appendMember(jsontext.Value{'{'}, "latestRevision", quoted(r.name)), '}')
+	status := append(appendMember(jsontext.Value{'{'}, "latestRevision", jsontree.Quote(r.name)), '}')
 	out := appendMember(jsontext.Value{'{'}, "metadata", metadata)
 	return append(appendMember(appendMember(out, "spec", spec), "status", status), '}')
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -51,7 +52,7 @@ func (w *workingContainers) write(pod *podview.Pod) {
 	}
 	out := jsontext.Value{'{'}
 	for _, name := range slices.Sorted(maps.Keys(w.names)) {
-		out = appendMember(out, name, quoted(w.names[name]))
+		out = appendMember(out, name, jsontree.Quote(w.names[name]))
 	}
 	pod.SetAnnotation(v1beta1.SidecarSetWorkingHotUpgradeContainer, string(append(out, '}')))
 }
@@ -101,7 +102,7 @@ func (s *sidecar) assign(working int) ([]instance, error) {
 	}
 	instances := slices.Clone(s.instances)
 	for i := range instances {
-		raw, err := editObject(instances[i].template.JSON(), []string{"image"}, "image", quoted(s.pairImage(i, working)))
+		raw, err := editObject(instances[i].template.JSON(), []string{"image"}, "image", jsontree.Quote(s.pairImage(i, working)))
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func unlimited(config *rest.Config) (kubernetes.Interface, error) {
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for live reads: %w", err)
+		return nil, fmt.Errorf("making a client for what reviews wait for: %w", err)
 	}
 	return client, nil
 }

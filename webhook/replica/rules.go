@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -22,7 +21,7 @@ import (
 func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, config *rest.Config) (*validators.Engine, error) {
 	sources := facts.Sources{SidecarSets: index}
 	if config != nil {
-		client, err := rulesClient(config)
+		client, err := unlimited(config)
 		if err != nil {
 			return nil, err
 		}
@@ -38,18 +37,6 @@ func newRules(ctx context.Context, o Options, registry prometheus.Registerer, in
 		return nil, fmt.Errorf("preparing rules: %w", err)
 	}
 	return engine, nil
-}
-
-// rulesClient has no limit of its own: requests come at the pace of writes of a few kinds, and the API server gives them a
-// priority level of theirs. With the limit of the other client, which is for background work, reviews would wait in line.
-func rulesClient(config *rest.Config) (kubernetes.Interface, error) {
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client for rules: %w", err)
-	}
-	return client, nil
 }
 
 // gateFacts are the feature gates that rules look at.
