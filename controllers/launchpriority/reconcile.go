@@ -7,13 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/controllers/podevents"
 )
 
 const (
@@ -43,17 +43,7 @@ func New(pods, live client.Client) *Reconciler { return &Reconciler{pods: pods, 
 
 // AddTo registers the controller with a manager; options gives limits, the number of workers is ours.
 func (r *Reconciler) AddTo(mgr manager.Manager, options controller.Options) error {
-	options.MaxConcurrentReconciles = workers
-	starting := predicate.NewPredicateFuncs(func(obj client.Object) bool {
-		pod, ok := obj.(*corev1.Pod)
-		return ok && mayWait(pod)
-	})
-	err := builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options).
-		For(&corev1.Pod{}, builder.WithPredicates(starting)).Complete(r)
-	if err != nil {
-		return fmt.Errorf("adding controller %s: %w", Name, err)
-	}
-	return nil
+	return podevents.Controller{Name: Name, Workers: workers, Concerns: mayWait}.AddTo(mgr, options, r)
 }
 
 // Reconcile brings the barrier of one Pod as far as its containers are.

@@ -11,14 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podevents"
 )
 
 const (
@@ -44,17 +43,7 @@ func New(pods client.Client, clock clock.PassiveClock) *Reconciler {
 
 // AddTo registers the controller with a manager; options gives limits, the number of workers is ours.
 func (r *Reconciler) AddTo(mgr manager.Manager, options controller.Options) error {
-	options.MaxConcurrentReconciles = workers
-	waiting := predicate.NewPredicateFuncs(func(obj client.Object) bool {
-		pod, ok := obj.(*corev1.Pod)
-		return ok && wants(pod)
-	})
-	err := builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options).
-		For(&corev1.Pod{}, builder.WithPredicates(waiting)).Complete(r)
-	if err != nil {
-		return fmt.Errorf("adding controller %s: %w", Name, err)
-	}
-	return nil
+	return podevents.Controller{Name: Name, Workers: workers, Concerns: wants}.AddTo(mgr, options, r)
 }
 
 // Reconcile patches the condition of one Pod if it lacks it.
