@@ -34,6 +34,27 @@ test_updates_leave_fields_alone if {
 	judged({"operation": "UPDATE", "object": json.patch(old, [{"op": "add", "path": "/metadata/finalizers", "value": ["f"]}]), "oldObject": old}) == set()
 }
 
+# A client that decodes and encodes what it read leaves out what is false or empty.
+test_what_says_nothing_may_be_left_out[note] if {
+	some note, tc in {
+		"false": {"before": {"strategy": {"orderedRecreate": false}}, "after": {"strategy": {}}, "right": true},
+		"all of a strategy": {"before": {"strategy": {"forceRecreate": false, "minStartedSeconds": 0}}, "after": {}, "right": true},
+		"null": {"before": {"activeDeadlineSeconds": null}, "after": {}, "right": true},
+		"true": {"before": {"strategy": {"orderedRecreate": false}}, "after": {"strategy": {"orderedRecreate": true}}, "right": false},
+		"no period is not a period of 0": {"before": {"strategy": {"unreadyGracePeriodSeconds": 0}}, "after": {"strategy": {}}, "right": false},
+		"no time to live is not a time of 0": {"before": {"ttlSecondsAfterFinished": 0}, "after": {}, "right": false},
+		"another order": {"before": {"containers": [{"name": "a"}, {"name": "b"}]}, "after": {"containers": [{"name": "b"}, {"name": "a"}]}, "right": false},
+		"one more": {"before": {}, "after": {"containers": [{"name": "app"}, {"name": "b"}]}, "right": false},
+		"one less": {"before": {"containers": [{"name": "app"}, {"name": "b"}]}, "after": {}, "right": false},
+		"an instance": {
+			"before": {"containers": [{"name": "app", "statusContext": {"containerID": "c", "restartCount": 0}}]},
+			"after": {"containers": [{"name": "app", "statusContext": {"containerID": "c", "restartCount": 1}}]}, "right": false,
+		},
+	}
+	refused := judged({"operation": "UPDATE", "object": object_(tc.after), "oldObject": object_(tc.before)})
+	(refused == set()) == tc.right
+}
+
 test_labels_cannot_be_removed if {
 	old := object_({})
 	judged({"operation": "UPDATE", "object": json.patch(old, [{"op": "remove", "path": "/metadata/labels"}]), "oldObject": old}) == {"containerrecreaterequest-labels-immutable"}
