@@ -32,6 +32,9 @@ func (e *Engine) Handler(kind schema.GroupKind) admission.Handler {
 		if deleting(input) || unchanged(input) {
 			return admission.Allow()
 		}
+		if err := checkShape(kind, input, req.Object); err != nil {
+			return admission.Failed(admission.Refuse(400, "decoding %s: %v", kind.Kind, err))
+		}
 		verdict, err := e.Judge(ctx, rules, input)
 		if err != nil {
 			return admission.Failed(err)
@@ -69,7 +72,8 @@ func inputOf(req *admission.Request) (ast.Object, error) {
 }
 
 var (
-	deletionRef = ast.MustParseRef("input.object.metadata.deletionTimestamp")[1:]
+	apiVersionRef = ast.MustParseRef("input.object.apiVersion")[1:]
+	deletionRef   = ast.MustParseRef("input.object.metadata.deletionTimestamp")[1:]
 	// judged are the parts of an object that rules look at.
 	judged = []ast.Ref{
 		ast.MustParseRef("x.spec")[1:], ast.MustParseRef("x.metadata.labels")[1:], ast.MustParseRef("x.metadata.annotations")[1:],

@@ -33,7 +33,7 @@ func TestHandler(t *testing.T) {
 		{"no object", admission.Request{Operation: admission.Create}, false, 400, "decoding SidecarSet: the request has no object"},
 		{"no JSON", admission.Request{Operation: admission.Create, Object: []byte(`{`)}, false, 400, "decoding SidecarSet: "},
 		{"no SidecarSet", admission.Request{Operation: admission.Create, Object: []byte(`{"spec":{"containers":7}}`)}, false, 400,
-			"decoding SidecarSet: spec.containers: number does not fit"},
+			"decoding SidecarSet: spec.containers: must be a list, not a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			response := NewSidecarSetHandler().Handle(t.Context(), &c.request)

@@ -1,13 +1,10 @@
 package defaults
 
 import (
-	"errors"
-	"strconv"
-	"strings"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fairlead-io/fairlead/api/decoding"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
@@ -33,7 +30,7 @@ func rounded(n *jsontree.Node) (jsontext.Value, bool) {
 	if n.Kind() == jsontext.KindNumber {
 		text = string(n.Bytes())
 	}
-	if checkQuantity(text) != nil {
+	if decoding.CheckQuantity(text) != nil {
 		return nil, false
 	}
 	quantity, err := resource.ParseQuantity(text)
@@ -41,37 +38,4 @@ func rounded(n *jsontree.Node) (jsontext.Value, bool) {
 		return nil, false
 	}
 	return jsontree.Quote(quantity.String()), true
-}
-
-// Kubernetes' parser needs seconds for an exponent of ten millions, or as many digits, and minutes for a hundred
-// millions. Quantities end at 2^63-1 and are rounded to 1e-9, so that nobody needs more than these.
-const (
-	maxQuantityLength   = 256
-	maxQuantityExponent = 100
-)
-
-var errQuantityTooFar = errors.New("quantity is too long, or its exponent too far from 0: write it with a suffix such as m or Gi")
-
-// checkQuantity refuses what would take the parser long; it does not tell whether the rest is right.
-func checkQuantity(text string) error {
-	if len(text) > maxQuantityLength {
-		return errQuantityTooFar
-	}
-	i := strings.IndexAny(text, "eE")
-	if i < 0 {
-		return nil
-	}
-	exponent, err := strconv.Atoi(strings.TrimRight(text[i+1:], " \t\r\n"))
-	if errors.Is(err, strconv.ErrRange) || exponent > maxQuantityExponent || exponent < -maxQuantityExponent {
-		return errQuantityTooFar
-	}
-	return nil
-}
-
-// decodeQuantity is Quantity's own decoder behind checkQuantity.
-func decodeQuantity(raw []byte, quantity *resource.Quantity) error {
-	if err := checkQuantity(strings.Trim(string(raw), `"`)); err != nil {
-		return err
-	}
-	return quantity.UnmarshalJSON(raw)
 }

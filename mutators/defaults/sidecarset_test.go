@@ -205,14 +205,14 @@ func TestSidecarSetRefuses(t *testing.T) {
 		{``, "EOF"},
 		{`{"spec":`, "EOF"},
 		{`{"spec":{}} {}`, "unexpected data at byte"},
-		{`{"spec":"x"}`, "spec: string does not fit type v1beta1.SidecarSetSpec"},
+		{`{"spec":"x"}`, "spec: must be an object with fields such as selector, namespaceSelector, initContainers, not a string"},
 		{`{"metadata":"x"}`, "metadata: expected an object"},
 		{`{"metadata":{"annotations":["x"]}}`, "metadata.annotations: expected an object"},
-		{`{"spec":{"containers":"x"}}`, "spec.containers: string does not fit type []v1beta1.SidecarContainer"},
-		{`{"spec":{"containers":[{},{"ports":"x"}]}}`, "spec.containers[1].ports: string does not fit type []v1.ContainerPort"},
-		{`{"spec":{"initContainers":[{"env":[{"name":7}]}]}}`, "spec.initContainers[0].env[0].name: number does not fit type string"},
-		{`{"spec":{"containers":[{"livenessProbe":{"periodSeconds":"10s"}}]}}`, "spec.containers[0].livenessProbe.periodSeconds: string does not fit type int32"},
-		{`{"spec":{"containers":[{"livenessProbe":{"periodSeconds":5000000000}}]}}`, "spec.containers[0].livenessProbe.periodSeconds: "},
+		{`{"spec":{"containers":"x"}}`, "spec.containers: must be a list, not a string"},
+		{`{"spec":{"containers":[{},{"ports":"x"}]}}`, "spec.containers[1].ports: must be a list, not a string"},
+		{`{"spec":{"initContainers":[{"env":[{"name":7}]}]}}`, "spec.initContainers[0].env[0].name: must be a string: put it in quotes"},
+		{`{"spec":{"containers":[{"livenessProbe":{"periodSeconds":"10s"}}]}}`, "spec.containers[0].livenessProbe.periodSeconds: must be a whole number from -2147483648 to 2147483647, not a string"},
+		{`{"spec":{"containers":[{"livenessProbe":{"periodSeconds":5000000000}}]}}`, "spec.containers[0].livenessProbe.periodSeconds: must be a whole number from -2147483648 to 2147483647, not 5000000000"},
 		{`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`, "spec.containers[0].resources.limits.cpu: quantities must match"},
 		{`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e-99999999"}}}]}}`, "spec.containers[0].resources.limits.cpu: quantity is too long"},
 		{`{"spec":{"containers":[{"resources":{"requests":{"cpu":1E-99999999}}}]}}`, "spec.containers[0].resources.requests.cpu: quantity is too long"},
@@ -221,8 +221,8 @@ func TestSidecarSetRefuses(t *testing.T) {
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e-99999999999999999999"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + strings.Repeat("0", 1<<20) + `1"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
 		{`{"spec":{"containers":[{"name":"a","name":"b"}]}}`, "spec.containers[0].name: duplicate"},
-		{`{"spec":{"volumes":[{"hostPath":"/x"}]}}`, "spec.volumes[0].hostPath: string does not fit type v1.HostPathVolumeSource"},
-		{`{"spec":{"updateStrategy":{"partition":[]}}}`, "spec.updateStrategy.partition: "},
+		{`{"spec":{"volumes":[{"hostPath":"/x"}]}}`, "spec.volumes[0].hostPath: must be an object with fields such as path, type, not a string"},
+		{`{"spec":{"updateStrategy":{"partition":[]}}}`, `spec.updateStrategy.partition: must be a whole number, or a string such as "20%", not a list`},
 	} {
 		_, err := SidecarSet(jsontext.Value(c.sent))
 		var refusal *admission.Refusal
@@ -231,7 +231,7 @@ func TestSidecarSetRefuses(t *testing.T) {
 			continue
 		}
 		if message := refusal.Status.Message; !strings.HasPrefix(message, "decoding SidecarSet: ") || !strings.Contains(message, c.want) {
-			t.Errorf("%s: message %q, want %q", c.sent, message, c.want)
+			t.Errorf("%.200s: message %q, want %q", c.sent, message, c.want)
 		}
 	}
 }

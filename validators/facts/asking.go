@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/dryrun"
+	"github.com/fairlead-io/fairlead/validators/overlap"
 )
 
 // asking are the builtins that look something up.
@@ -23,7 +24,8 @@ func (s Sources) asking() []validators.Builtin {
 	}
 }
 
-// conflicts takes a SidecarSet and what it was before; {} if it is being created.
+// conflicts takes a SidecarSet and what it was before; {} if it is being created. That what it was cannot be read, having
+// been stored when nobody judged it, must not keep anyone from putting it right.
 func (s Sources) conflicts(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	raw, err := encode(args[0])
 	if err != nil {
@@ -32,6 +34,9 @@ func (s Sources) conflicts(_ context.Context, args []*ast.Term) (*ast.Term, erro
 	before, err := encode(args[1])
 	if err != nil {
 		return nil, err
+	}
+	if !overlap.Readable(before) {
+		before = []byte("{}")
 	}
 	conflicts, err := s.SidecarSets.Conflicts(raw, before)
 	if err != nil {

@@ -120,6 +120,12 @@ func read(raw jsontext.Value) (*set, error) {
 	return s, nil
 }
 
+// Readable says whether a SidecarSet, as JSON of either version, can be compared with others at all.
+func Readable(raw jsontext.Value) bool {
+	_, err := read(raw)
+	return err == nil
+}
+
 // dropRepeats leaves one claim a name: that names repeat is refused elsewhere, and the index counts on it.
 func (s *set) dropRepeats() {
 	seen := make(map[slot]bool, len(s.claims))
