@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,8 +34,11 @@ type Asker struct {
 	clock     clock.PassiveClock
 	observe   func(outcome string)
 	answers   *cache.LRUExpireCache
+	version   atomic.Pointer[believed]
+}
 
-	mu      sync.Mutex
+// believed is the API server's version as it was read last.
+type believed struct {
 	version string
 	until   time.Time
 }
@@ -112,16 +115,16 @@ func (a *Asker) ask(ctx context.Context, pod Pod, template []byte) ([]Problem, e
 	return nil, fmt.Errorf("trying a PodTemplate: %w", err)
 }
 
+// serverVersion is read by whoever finds that it is too old: several may at once, which costs less than to wait for one that
+// got no answer.
 func (a *Asker) serverVersion(ctx context.Context) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now := a.clock.Now(); now.Before(a.until) {
-		return a.version, nil
+	if known := a.version.Load(); known != nil && a.clock.Now().Before(known.until) {
+		return known.version, nil
 	}
 	raw, err := a.client.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
 		return "", fmt.Errorf("reading the API server's version: %w", err)
 	}
-	a.version, a.until = string(raw), a.clock.Now().Add(versionFor)
-	return a.version, nil
+	a.version.Store(&believed{version: string(raw), until: a.clock.Now().Add(versionFor)})
+	return string(raw), nil
 }

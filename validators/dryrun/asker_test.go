@@ -178,3 +178,33 @@ func TestPatienceEnds(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// While the API server is silent, a question ends with its own request, however many others wait.
+func TestQuestionsDoNotWaitForEachOther(t *testing.T) {
+	asked := make(chan struct{}, 2)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: silent.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker := New(client, "kruise-system", clocktesting.NewFakePassiveClock(time.Unix(0, 0)), func(string) {})
+	waiting, end := context.WithCancel(t.Context())
+	var first sync.WaitGroup
+	first.Go(func() { _, _ = asker.Problems(waiting, plain) })
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if got, err := asker.Problems(ctx, plain); err == nil {
+		t.Errorf("%v", got)
+	}
+	if took := time.Since(start); took > patience/2 {
+		t.Errorf("the second question took %s", took)
+	}
+	end()
+	first.Wait()
+}
