@@ -87,6 +87,7 @@ func TestLoadSwapsSetsThatCompileOnly(t *testing.T) {
 		"requests to anywhere": module("\thttp.send({\"url\": \"http://example.com\", \"method\": \"get\"})"),
 		"the environment":      module("\topa.runtime().env.HOME"),
 		"the network":          module("\tnet.lookup_ip_addr(\"example.com\")"),
+		"a code of no refusal": {"apps/thing.rego": strings.Replace(module("\tinput.x")["apps/thing.rego"], "id: thing-rule", "id: thing-rule\n#   code: 500", 1)},
 		"no metadata":          {"apps/thing.rego": "package fairlead.apps.thing\n\ndeny contains {} if input.x"},
 	} {
 		if err := load(broken); err == nil {

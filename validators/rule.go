@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -19,7 +20,7 @@ type Rule struct {
 	Kinds []string
 	// Title and Description say what must hold, for users.
 	Title, Description string
-	// Code is the HTTP status of a refusal: 422 unless the annotation says otherwise.
+	// Code is the HTTP status of a refusal: 422, or 403 if the annotation says so.
 	Code int
 }
 
@@ -75,9 +76,10 @@ func describeRule(a *ast.Annotations, kinds []string) (Rule, error) {
 	}
 	rule := Rule{ID: id, Kinds: kinds, Title: a.Title, Description: a.Description, Code: http.StatusUnprocessableEntity}
 	if code, given := a.Custom["code"]; given {
-		if _, err := fmt.Sscan(fmt.Sprint(code), &rule.Code); err != nil {
-			return Rule{}, fmt.Errorf("custom.code %v: %w", code, err)
+		if fmt.Sprint(code) != strconv.Itoa(http.StatusForbidden) {
+			return Rule{}, fmt.Errorf("custom.code is %v: leave it out for 422, or give 403 where something may not change", code)
 		}
+		rule.Code = http.StatusForbidden
 	}
 	return rule, nil
 }

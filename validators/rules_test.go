@@ -188,9 +188,9 @@ func (x table) check(t *testing.T, handler admission.Handler, c example) {
 	if got.Allowed || got.Fault != 0 {
 		t.Fatalf("not refused: %+v %+v", got, got.Status)
 	}
-	want := max(c.Code, http.StatusUnprocessableEntity)
-	if c.Code != 0 {
-		want = c.Code
+	want := c.Code
+	if want == 0 {
+		want = http.StatusUnprocessableEntity
 	}
 	if got.Status.Code != want {
 		t.Errorf("code %d, want %d", got.Status.Code, want)
