@@ -3,6 +3,8 @@ package overlap
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
+	"iter"
 	"slices"
 	"sync"
 
@@ -34,15 +36,26 @@ type slot struct {
 }
 
 // Index knows what every SidecarSet brings, by name of what it brings. It is safe for concurrent use.
+//
+// It is made to be small. SidecarSets are packed and have numbers, and names are hashed: that two names share a hash only
+// means that a search looks at a SidecarSet more.
 type Index struct {
-	mu    sync.RWMutex
-	sets  map[string]*set
-	slots map[slot]*bucket
+	seed maphash.Seed
+
+	mu   sync.RWMutex
+	ids  map[string]uint32 // by name
+	sets []packed          // by id
+	free []uint32          // ids that nobody has
+	// alone and shared say who brings something under a name, by its hash: most names have one SidecarSet.
+	alone  map[uint64]uint32
+	shared map[uint64]*bucket
 }
 
 // NewIndex makes an empty index.
 func NewIndex() *Index {
-	return &Index{sets: make(map[string]*set), slots: make(map[slot]*bucket)}
+	return &Index{
+		seed: maphash.MakeSeed(), ids: make(map[string]uint32), alone: make(map[uint64]uint32), shared: make(map[uint64]*bucket),
+	}
 }
 
 // Upsert puts a SidecarSet, as JSON of either version, into the index instead of an earlier one of its name.
@@ -51,17 +64,42 @@ func (x *Index) Upsert(raw jsontext.Value) error {
 	if err != nil {
 		return fmt.Errorf("reading a SidecarSet to compare others with: %w", err)
 	}
+	small := pack(s)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.remove(s.name)
-	x.sets[s.name] = s
+	id := x.newID()
+	x.sets[id] = small
+	x.ids[small.name()] = id // a part of what is kept anyway
 	for _, c := range s.claims {
-		if x.slots[c.slot] == nil {
-			x.slots[c.slot] = newBucket()
-		}
-		x.slots[c.slot].add(s, c)
+		x.add(maphash.Comparable(x.seed, c.slot), id, s)
 	}
 	return nil
+}
+
+func (x *Index) newID() uint32 {
+	if last := len(x.free) - 1; last >= 0 {
+		id := x.free[last]
+		x.free = x.free[:last]
+		return id
+	}
+	x.sets = append(x.sets, "")
+	return uint32(len(x.sets) - 1)
+}
+
+func (x *Index) add(name uint64, id uint32, s *set) {
+	b := x.shared[name]
+	if b == nil {
+		other, taken := x.alone[name]
+		if !taken {
+			x.alone[name] = id
+			return
+		}
+		delete(x.alone, name)
+		b = &bucket{size: 1, unfiled: []uint32{other}}
+		x.shared[name] = b
+	}
+	b.add(id, s, func(id uint32) *set { return x.sets[id].unpack() })
 }
 
 // Delete takes a SidecarSet away; namespace is not looked at.
@@ -72,26 +110,43 @@ func (x *Index) Delete(_, name string) {
 }
 
 func (x *Index) remove(name string) {
-	s := x.sets[name]
-	if s == nil {
+	id, found := x.ids[name]
+	if !found {
 		return
 	}
-	delete(x.sets, name)
+	s := x.sets[id].unpack()
+	delete(x.ids, name)
 	for _, c := range s.claims {
-		if b := x.slots[c.slot]; b != nil {
-			if b.remove(s); b.size == 0 {
-				delete(x.slots, c.slot)
-			}
+		hash := maphash.Comparable(x.seed, c.slot)
+		if b := x.shared[hash]; b == nil {
+			delete(x.alone, hash)
+		} else if b.remove(id, s); b.size == 0 {
+			delete(x.shared, hash)
 		}
 	}
+	x.sets[id] = ""
+	x.free = append(x.free, id)
 }
 
 // Canary says whether there is a SidecarSet of a name, and whether it is a canary.
 func (x *Index) Canary(name string) (canary, found bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.sets[name]
-	return s != nil && s.base != "", s != nil
+	id, found := x.ids[name]
+	return found && x.sets[id].unpack().base != "", found
+}
+
+// with are the SidecarSets that bring something under a name and may select the same Pods as s, and perhaps others.
+func (x *Index) with(name slot, s *set) iter.Seq[uint32] {
+	hash := maphash.Comparable(x.seed, name)
+	if b := x.shared[hash]; b != nil {
+		return b.candidates(s)
+	}
+	return func(yield func(uint32) bool) {
+		if id, found := x.alone[hash]; found {
+			yield(id)
+		}
+	}
 }
 
 // Conflicts compares a SidecarSet, as JSON of either version, with all others that may select the same Pods.
@@ -110,24 +165,24 @@ func (x *Index) Conflicts(raw, before jsontext.Value) (conflicts []Conflict, err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	apart := make(map[*set]bool) // what was compared once need not be compared again
+	met := make(map[uint32]*set) // what was compared once need not be compared again; nil are those that s does not meet
 	for _, c := range s.claims {
-		b := x.slots[c.slot]
-		if b == nil {
-			continue
-		}
 		first := ""
-		for other, theirs := range b.candidates(s) {
-			if first != "" && first <= other.name || !c.clashes(theirs) {
+		for id := range x.with(c.slot, s) {
+			name := x.sets[id].name()
+			theirs, brings := x.sets[id].claim(c.slot)
+			if first != "" && first <= name || !brings || !c.clashes(theirs) {
 				continue
 			}
-			disjoint, known := apart[other]
+			other, known := met[id]
 			if !known {
-				disjoint = !s.meets(other)
-				apart[other] = disjoint
+				if other = x.sets[id].unpack(); !s.meets(other) {
+					other = nil
+				}
+				met[id] = other
 			}
-			if !disjoint && !old.disagrees(c.slot, theirs, other) {
-				first = other.name
+			if other != nil && !old.disagrees(c.slot, theirs, other) {
+				first = name
 			}
 		}
 		if first != "" {

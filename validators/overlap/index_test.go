@@ -230,10 +230,10 @@ func TestIndexAgreesWithComparingAll(t *testing.T) {
 				}
 			}
 			encoded, err := yaml.Marshal(map[string]any{
-				"metadata": map[string]any{"name": rapid.SampledFrom([]string{"s1", "s2", "s3", "s4", "s5", "s6"}).Draw(t, "name")},
+				"metadata": map[string]any{"name": fmt.Sprintf("s%02d", rapid.IntRange(0, 3*few).Draw(t, "name"))},
 				"spec": map[string]any{
 					"selector":   map[string]any{"matchLabels": selector},
-					"containers": []any{map[string]any{"name": rapid.SampledFrom([]string{"p", "q"}).Draw(t, "container")}},
+					"containers": []any{map[string]any{"name": rapid.SampledFrom([]string{"p", "p", "p", "q"}).Draw(t, "container")}},
 				},
 			})
 			if err != nil {
@@ -242,13 +242,13 @@ func TestIndexAgreesWithComparingAll(t *testing.T) {
 			return string(encoded)
 		})
 		x, all := NewIndex(), map[string]*set{}
-		for _, text := range rapid.SliceOfN(drawn, 0, 12).Draw(t, "changes") {
+		for _, text := range rapid.SliceOfN(drawn, 0, 4*few).Draw(t, "changes") {
 			raw, _ := yaml.YAMLToJSON([]byte(text))
 			s, err := read(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rapid.IntRange(0, 3).Draw(t, "deletes") == 0 {
+			if rapid.IntRange(0, 7).Draw(t, "deletes") == 0 {
 				x.Delete("", s.name)
 				delete(all, s.name)
 				continue
@@ -279,8 +279,8 @@ func TestIndexAgreesWithComparingAll(t *testing.T) {
 		for name := range all {
 			x.Delete("", name)
 		}
-		if len(x.slots)+len(x.sets) != 0 {
-			t.Fatalf("left behind: %v", x.slots)
+		if len(x.alone)+len(x.shared)+len(x.ids) != 0 || len(x.free) != len(x.sets) {
+			t.Fatalf("left behind: %v, %v, %v, and of %d ids only %d are free", x.alone, x.shared, x.ids, len(x.sets), len(x.free))
 		}
 	})
 }

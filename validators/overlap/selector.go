@@ -3,6 +3,7 @@
 package overlap
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,11 +11,12 @@ import (
 
 // Selector is a label selector read for comparing it with others. The nil Selector selects everything.
 type Selector struct {
-	keys map[string]demand
+	demands []demand // sorted by key, one a key
 }
 
 // demand is what a selector asks of one key.
 type demand struct {
+	key string
 	// exists and absent say that the key must be there, or must not.
 	exists, absent bool
 	// listed says that only the values allowed will do.
@@ -28,36 +30,53 @@ func Read(selector *metav1.LabelSelector) *Selector {
 	if selector == nil {
 		return nil
 	}
-	s := &Selector{keys: make(map[string]demand)}
+	s := &Selector{demands: make([]demand, 0, len(selector.MatchLabels)+len(selector.MatchExpressions))}
 	for key, value := range selector.MatchLabels {
-		s.add(key, demand{exists: true, listed: true, allowed: []string{value}})
+		s.demands = append(s.demands, demand{key: key, exists: true, listed: true, allowed: []string{value}})
 	}
 	for _, e := range selector.MatchExpressions {
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn:
-			s.add(e.Key, demand{exists: true, listed: true, allowed: e.Values})
+			s.demands = append(s.demands, demand{key: e.Key, exists: true, listed: true, allowed: e.Values})
 		case metav1.LabelSelectorOpNotIn:
-			s.add(e.Key, demand{denied: e.Values})
+			s.demands = append(s.demands, demand{key: e.Key, denied: e.Values})
 		case metav1.LabelSelectorOpExists:
-			s.add(e.Key, demand{exists: true})
+			s.demands = append(s.demands, demand{key: e.Key, exists: true})
 		case metav1.LabelSelectorOpDoesNotExist:
-			s.add(e.Key, demand{absent: true})
+			s.demands = append(s.demands, demand{key: e.Key, absent: true})
 		}
 	}
+	s.join()
 	return s
 }
 
-func (s *Selector) add(key string, d demand) {
-	if before, ok := s.keys[key]; ok {
-		d = before.and(d)
+// join sorts the demands and makes one of those on the same key.
+func (s *Selector) join() {
+	slices.SortStableFunc(s.demands, func(a, b demand) int { return cmp.Compare(a.key, b.key) })
+	joined := s.demands[:0]
+	for _, d := range s.demands {
+		if last := len(joined) - 1; last >= 0 && joined[last].key == d.key {
+			joined[last] = joined[last].and(d)
+		} else {
+			joined = append(joined, d)
+		}
 	}
-	s.keys[key] = d
+	s.demands = joined
+}
+
+// on is what the selector asks of a key, which may be nothing.
+func (s *Selector) on(key string) demand {
+	i, found := slices.BinarySearchFunc(s.demands, key, func(d demand, key string) int { return cmp.Compare(d.key, key) })
+	if !found {
+		return demand{}
+	}
+	return s.demands[i]
 }
 
 // and is what is asked by both.
 func (d demand) and(other demand) demand {
 	both := demand{
-		exists: d.exists || other.exists, absent: d.absent || other.absent,
+		key: d.key, exists: d.exists || other.exists, absent: d.absent || other.absent,
 		listed: d.listed || other.listed, denied: slices.Concat(d.denied, other.denied),
 	}
 	switch {
@@ -85,12 +104,18 @@ func Overlap(a, b *Selector) bool {
 	if a == nil || b == nil {
 		return true
 	}
-	if len(b.keys) < len(a.keys) {
-		a, b = b, a
-	}
-	for key, asked := range a.keys {
-		if other, both := b.keys[key]; both && !asked.and(other).possible() {
-			return false
+	for i, j := 0, 0; i < len(a.demands) && j < len(b.demands); {
+		asked, other := a.demands[i], b.demands[j]
+		switch cmp.Compare(asked.key, other.key) {
+		case -1:
+			i++
+		case 1:
+			j++
+		default:
+			if !asked.and(other).possible() {
+				return false
+			}
+			i, j = i+1, j+1
 		}
 	}
 	return true

@@ -50,7 +50,7 @@ func (c claim) clashes(other claim) bool {
 // meets says whether the two may be injected into one Pod. A SidecarSet never meets itself, nor a canary its base: the
 // canary stands in for it. An empty selector selects nothing.
 func (s *set) meets(other *set) bool {
-	if len(s.selector.keys) == 0 || len(other.selector.keys) == 0 {
+	if len(s.selector.demands) == 0 || len(other.selector.demands) == 0 {
 		return false
 	}
 	if s.name == other.name || s.base == other.name || other.base == s.name {
