@@ -54,14 +54,16 @@ func All(deps Deps) []table.Entry {
 		},
 		{
 			Name: "msidecarset.kb.io", Mutating: true, Path: "/mutate-apps-kruise-io-sidecarset",
-			Rules:   []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "sidecarsets", admissionv1.Create, admissionv1.Update)},
-			Handler: deps.SidecarSetDefaults,
+			Rules:           []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "sidecarsets", admissionv1.Create, admissionv1.Update)},
+			MatchConditions: []admissionv1.MatchCondition{living},
+			Handler:         deps.SidecarSetDefaults,
 		},
 		{
 			// It has no gate: without daemons it is there to say so.
 			Name: "mcontainerrecreaterequest.kb.io", Mutating: true, Path: "/mutate-apps-kruise-io-containerrecreaterequest",
-			Rules:   []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "containerrecreaterequests", admissionv1.Create, admissionv1.Update)},
-			Handler: deps.ContainerRecreate,
+			Rules:           []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, "containerrecreaterequests", admissionv1.Create, admissionv1.Update)},
+			MatchConditions: []admissionv1.MatchCondition{living},
+			Handler:         deps.ContainerRecreate,
 		},
 		deps.judged("vsidecarset.kb.io", "SidecarSet", "sidecarsets"),
 		// The reference has no such webhook. Ours judges what its mutating one did, beside what only the Pod can tell.
@@ -73,7 +75,8 @@ func All(deps Deps) []table.Entry {
 func (d Deps) judged(name, kind, resource string) table.Entry {
 	entry := table.Entry{
 		Name: name, Path: "/validate-apps-kruise-io-" + strings.ToLower(kind),
-		Rules: []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, resource, admissionv1.Create, admissionv1.Update)},
+		Rules:           []admissionv1.RuleWithOperations{on(appsGroup, bothVersions, resource, admissionv1.Create, admissionv1.Update)},
+		MatchConditions: []admissionv1.MatchCondition{living, changed},
 	}
 	if d.Rules != nil {
 		entry.Handler = d.Rules(kind)

@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,7 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 		FailurePolicy                          string
 		Namespaces                             table.Namespaces
 		Reinvocation                           string
+		Conditions                             string
 		Answers                                string
 	}
 	want := []row{
@@ -45,21 +47,25 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 			Name: "msidecarset.kb.io", Path: "/mutate-apps-kruise-io-sidecarset", Mutating: true,
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"sidecarsets"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "sidecarset defaults",
+			Conditions: "not-being-deleted",
 		},
 		{
 			Name: "mcontainerrecreaterequest.kb.io", Path: "/mutate-apps-kruise-io-containerrecreaterequest", Mutating: true,
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"containerrecreaterequests"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "capture",
+			Conditions: "not-being-deleted",
 		},
 		{
 			Name: "vsidecarset.kb.io", Path: "/validate-apps-kruise-io-sidecarset",
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"sidecarsets"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "rules of SidecarSet",
+			Conditions: "not-being-deleted spec-labels-or-annotations-changed",
 		},
 		{
 			Name: "vcontainerrecreaterequest.kb.io", Path: "/validate-apps-kruise-io-containerrecreaterequest",
 			Groups: []string{"apps.kruise.io"}, Versions: []string{"v1alpha1", "v1beta1"},
 			Resources: []string{"containerrecreaterequests"}, Operation: []string{"CREATE", "UPDATE"}, Answers: "rules of ContainerRecreateRequest",
+			Conditions: "not-being-deleted spec-labels-or-annotations-changed",
 		},
 	}
 	var got []row
@@ -76,6 +82,7 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 			Groups: rule.APIGroups, Versions: rule.APIVersions, Resources: rule.Resources, Operation: spell(rule.Operations),
 			FailurePolicy: string(entry.FailurePolicy), Namespaces: entry.Namespaces,
 			Reinvocation: string(entry.ReinvocationPolicy),
+			Conditions:   conditions(entry),
 			Answers:      entry.Handler.Handle(t.Context(), &admission.Request{}).Warnings[0],
 		})
 		if len(entry.Rules) != 1 {
@@ -101,6 +108,14 @@ func TestEveryGateOfTheTableExists(t *testing.T) {
 			gates.Enabled(entry.Gate) // panics if it does not exist
 		}
 	}
+}
+
+func conditions(entry table.Entry) string {
+	var names []string
+	for _, condition := range entry.MatchConditions {
+		names = append(names, condition.Name)
+	}
+	return strings.Join(names, " ")
 }
 
 func spell(operations []admissionv1.OperationType) []string {
