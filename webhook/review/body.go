@@ -11,9 +11,13 @@ import (
 var (
 	// ErrTooLarge is a body beyond the limit for one review.
 	ErrTooLarge = errors.New("the body is too large")
-	// ErrBusy is a body for which there is no memory left among the bodies being read.
-	ErrBusy = errors.New("too many large bodies at once")
+	// ErrBusy is a body for which there is no memory left among the bodies that are not released yet.
+	ErrBusy = errors.New("too many bodies, or too many large ones, at once")
 )
+
+// maxBodies bounds the buffers of firstRead bytes: 64 MiB. It leaves room for those who dribble their bodies beside all
+// that may be judged at once.
+const maxBodies = 1024
 
 // firstRead is the size of a reused buffer: a Pod's review is 5 to 20 KiB. What a sender declares counts only up to
 // here, so that declaring much and sending nothing costs little. Bodies up to here are free of the budget, so that a
@@ -27,7 +31,9 @@ type Bodies struct {
 	limit  int
 	budget int64
 	used   atomic.Int64
-	pool   sync.Pool
+	// held is how many bodies are not released.
+	held atomic.Int64
+	pool sync.Pool
 }
 
 // NewBodies makes a reader of bodies up to limit bytes. The buffers of those larger than 64 KiB together never exceed
@@ -51,6 +57,7 @@ func (b *Body) Bytes() []byte { return b.data }
 func (b *Body) Release() {
 	bodies := b.bodies
 	bodies.used.Add(-b.held)
+	bodies.held.Add(-1)
 	b.held, b.bodies = 0, nil
 	if cap(b.data) == firstRead {
 		b.data = b.data[:0]
@@ -63,6 +70,10 @@ func (b *Body) Release() {
 func (b *Bodies) Read(src io.Reader, declared int64) (*Body, error) {
 	if declared > int64(b.limit) {
 		return nil, ErrTooLarge
+	}
+	if b.held.Add(1) > maxBodies {
+		b.held.Add(-1)
+		return nil, ErrBusy
 	}
 	body := b.get()
 	if err := body.fill(src, declared); err != nil {

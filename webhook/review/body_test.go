@@ -107,3 +107,30 @@ func TestTheBudgetIsForLargeBodies(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Those who dribble their bodies hold a buffer each, so that there must be a last one.
+func TestBodiesAtOnceAreBounded(t *testing.T) {
+	bodies := NewBodies(testLimit, testBudget)
+	held := make([]*Body, maxBodies)
+	for i := range held {
+		body, err := bodies.Read(strings.NewReader("{}"), 2)
+		if err != nil {
+			t.Fatalf("body %d: %v", i, err)
+		}
+		held[i] = body
+	}
+	if _, err := bodies.Read(strings.NewReader("{}"), 2); !errors.Is(err, ErrBusy) {
+		t.Errorf("one more than %d gives %v", maxBodies, err)
+	}
+	for _, body := range held {
+		body.Release()
+	}
+	body, err := bodies.Read(strings.NewReader("{}"), 2)
+	if err != nil {
+		t.Fatalf("once they are released: %v", err)
+	}
+	body.Release()
+	if got := bodies.held.Load(); got != 0 {
+		t.Errorf("%d bodies are still accounted for", got)
+	}
+}

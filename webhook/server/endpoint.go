@@ -52,7 +52,7 @@ func (c *call) process(w http.ResponseWriter, r *http.Request) (v verdict) {
 	if c.review, err = review.Decode(body.Bytes()); err != nil {
 		return *fault(malformed, http.StatusBadRequest, "%v", err)
 	}
-	return c.judge(r)
+	return c.judge(w, r)
 }
 
 // verdict is an answer and how it came about, for the metrics.
@@ -110,10 +110,12 @@ func (s *Server) unread(w http.ResponseWriter, r *http.Request, err error) *verd
 }
 
 // judge runs the route's handler within the limits.
-func (c *call) judge(r *http.Request) verdict {
+func (c *call) judge(w http.ResponseWriter, r *http.Request) verdict {
 	s := c.server
 	if err := s.gate.closed(); err != nil {
 		s.metrics.shed.WithLabelValues(shedCold).Inc()
+		// The next attempt had better go to another replica, which takes another connection.
+		w.Header().Set("Connection", "close")
 		return *fault(shed, http.StatusServiceUnavailable, "this replica is not ready: %v", err)
 	}
 	if !s.slots.take() {

@@ -283,6 +283,9 @@ func TestAColdReplicaJudgesNothing(t *testing.T) {
 	if resp.Header().Get("Retry-After") != "1" {
 		t.Error("the API server is not told to try again")
 	}
+	if resp.Header().Get("Connection") != "close" {
+		t.Error("the next attempt would come over the same connection, to the same replica")
+	}
 	cause = nil
 	if resp, _ := r.post(t, "/mutate-pod", reviewOf("u-2")); resp.Code != 200 {
 		t.Errorf("once ready HTTP %d", resp.Code)

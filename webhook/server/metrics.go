@@ -27,6 +27,7 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	shed     *prometheus.CounterVec
 	panics   *prometheus.CounterVec
+	evicted  prometheus.Counter
 }
 
 // NewMetrics makes the metrics and registers them. It panics if they are registered already, as Prometheus' own do.
@@ -49,8 +50,12 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "fairlead_webhook_panics_total",
 			Help: "Panics of handlers, by webhook.",
 		}, []string{"webhook"}),
+		evicted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "fairlead_webhook_connections_evicted_total",
+			Help: "Connections closed because there were too many: idle ones, or the newest when none idled.",
+		}),
 	}
-	registry.MustRegister(m.duration, m.inFlight, m.shed, m.panics)
+	registry.MustRegister(m.duration, m.inFlight, m.shed, m.panics, m.evicted)
 	for _, reason := range []string{shedConcurrency, shedMemory, shedCold} {
 		m.shed.WithLabelValues(reason) // shows 0 before the first one, so that alerts on increases work
 	}

@@ -4,7 +4,6 @@ package server
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -41,6 +40,9 @@ const (
 	idleTimeout = 120 * time.Second
 	// maxHeader is ample for the API server's headers; the library's default is 1 MiB a connection.
 	maxHeader = 64 << 10
+	// maxStreams bounds what one HTTP/2 connection may ask at once. No API server asks webhooks over HTTP/2; others that do
+	// open another connection.
+	maxStreams = 64
 )
 
 // Route is one URL path and the handler behind it.
@@ -80,6 +82,7 @@ type Server struct {
 	bodies    *review.Bodies
 	slots     slots
 	reclaimer *reclaimer
+	conns     *connections
 	metrics   *Metrics
 	access    *slog.Logger
 	log       klog.Logger
@@ -97,6 +100,7 @@ func New(o Options) (*Server, error) {
 		bodies:    review.NewBodies(MaxBody, bodyBudget),
 		slots:     newSlots(o.MaxInFlight),
 		reclaimer: newReclaimer(),
+		conns:     newConnections(maxConnections, o.Metrics.evicted.Inc),
 		metrics:   o.Metrics,
 		access:    o.AccessLog,
 		log:       o.Log,
@@ -150,15 +154,10 @@ func (s *Server) HTTP() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ConnState:         s.conns.observe,
 		ErrorLog:          log.New(logWriter{s.log}, "", 0),
 	}
-}
-
-func (s *Server) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if s.cert == nil {
-		return nil, errors.New("there is no serving certificate")
-	}
-	return s.cert(hello)
 }
 
 // logWriter takes net/http's own messages. Most are handshakes that a port scan or a TCP probe breaks off, so that

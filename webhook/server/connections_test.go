@@ -1,0 +1,199 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// wire is a connection that knows only whether it was closed.
+type wire struct {
+	net.Conn
+	closed bool
+}
+
+func (w *wire) Close() error { w.closed = true; return nil }
+
+func TestTheConnectionThatIdledLongestGoes(t *testing.T) {
+	evicted := 0
+	c := newConnections(3, func() { evicted++ })
+	served := func(w *wire) {
+		c.observe(w, http.StateActive)
+		c.observe(w, http.StateIdle)
+	}
+	open := func() *wire {
+		w := &wire{}
+		c.observe(w, http.StateNew)
+		return w
+	}
+	first, second, silent := open(), open(), open()
+	served(second)
+	served(first)
+	fourth := open()
+	if !silent.closed || first.closed || second.closed {
+		t.Error("the one that never carried a request did not go first")
+	}
+	c.observe(fourth, http.StateActive)
+	fifth := open()
+	if !second.closed || first.closed || fourth.closed {
+		t.Error("the one that idled longest did not go")
+	}
+	c.observe(fifth, http.StateActive)
+	c.observe(first, http.StateActive)
+	if sixth := open(); !sixth.closed || first.closed || fourth.closed || fifth.closed {
+		t.Error("with all at work it is not the new one that goes")
+	}
+	if evicted != 3 {
+		t.Errorf("%d evictions counted, want 3", evicted)
+	}
+	for _, w := range []*wire{first, second, silent, fourth, fifth} {
+		c.observe(w, http.StateClosed)
+	}
+	if len(c.open) != 0 || c.idle.Len() != 0 || c.suspect.Len() != 0 {
+		t.Errorf("%d connections are still known", len(c.open))
+	}
+}
+
+// Whatever comes and goes in whatever order, there are never more than the limit, and none at work is closed.
+func TestConnectionsStayBounded(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const limit = 4
+		c := newConnections(limit, func() {})
+		var all []*wire
+		working := map[*wire]bool{}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			if len(all) == 0 || rapid.Bool().Draw(rt, "new") {
+				w := &wire{}
+				all = append(all, w)
+				c.observe(w, http.StateNew)
+			} else {
+				w := rapid.SampledFrom(all).Draw(rt, "which")
+				state := rapid.SampledFrom([]http.ConnState{http.StateActive, http.StateIdle, http.StateClosed}).Draw(rt, "state")
+				if w.closed {
+					state = http.StateClosed
+				}
+				w.closed = w.closed || state == http.StateClosed
+				working[w] = state == http.StateActive
+				c.observe(w, state)
+			}
+			if len(c.open) > limit || c.idle.Len()+c.suspect.Len() > len(c.open) {
+				rt.Fatalf("%d connections, %d of them waiting", len(c.open), c.idle.Len()+c.suspect.Len())
+			}
+			for w, works := range working {
+				if works && w.closed {
+					rt.Fatal("a connection with a request on it was closed")
+				}
+			}
+		}
+	})
+}
+
+// A thousand connections that say nothing more do not keep an API server's requests out, nor does its own connection go.
+func TestManyIdleConnections(t *testing.T) {
+	r := newRig(t, allow)
+	r.conns.limit = 100
+	addr, client, _ := r.start(t, 0, time.Second)
+	post := func() error {
+		resp, err := client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf("u")))
+		if err != nil {
+			return err
+		}
+		if !parse(t, resp).Allowed {
+			return errors.New(resp.Status)
+		}
+		return nil
+	}
+	if err := post(); err != nil {
+		t.Fatal(err)
+	}
+	for _, protocols := range [][]string{nil, {"h2"}} {
+		for range 300 {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			if protocols == nil {
+				continue // not even a handshake
+			}
+			encrypted := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols})
+			if err := encrypted.HandshakeContext(t.Context()); err != nil {
+				t.Fatalf("the handshake of a connection within the limit: %v", err)
+			}
+			send(t, encrypted, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		}
+		if err := post(); err != nil {
+			t.Errorf("beside 300 idle connections: %v", err)
+		}
+	}
+	if got := r.metric(t, "fairlead_webhook_connections_evicted_total"); got < 500 {
+		t.Errorf("%v connections went, want all but 100 of 600", got)
+	}
+}
+
+func TestStreamsOfAConnectionAreBounded(t *testing.T) {
+	if got := newRig(t, allow).HTTP().HTTP2.MaxConcurrentStreams; got != maxStreams {
+		t.Fatalf("%d streams", got)
+	}
+	addr, _, _ := newRig(t, allow).start(t, 0, time.Second)
+	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	send(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	header := make([]byte, 9)
+	if _, err := io.ReadFull(conn, header); err != nil || header[3] != 4 {
+		t.Fatalf("the first frame is no SETTINGS: %v %v", header, err)
+	}
+	settings := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
+	if _, err := io.ReadFull(conn, settings); err != nil {
+		t.Fatal(err)
+	}
+	for ; len(settings) >= 6; settings = settings[6:] {
+		if settings[1] == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2)
+			if got := int(settings[4])<<8 | int(settings[5]); got != 64 {
+				t.Errorf("the server announces %d streams, want 64", got)
+			}
+			return
+		}
+	}
+	t.Error("the server announces no bound for streams")
+}
+
+// The first requests to a starting replica wait for its certificate instead of failing.
+func TestHandshakesWaitForTheFirstCertificate(t *testing.T) {
+	missing := errors.New("there is no CA yet")
+	var there atomic.Bool
+	r := newRig(t, allow, func(o *Options) {
+		served := o.GetCertificate
+		o.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if !there.Load() {
+				return nil, missing
+			}
+			return served(hello)
+		}
+	})
+	addr, client, _ := r.start(t, 0, time.Second)
+	start := time.Now()
+	if conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true}); err == nil || time.Since(start) > certificateWait+time.Second {
+		t.Errorf("without any certificate a handshake ends after %s with %v and %v", time.Since(start), conn, err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { there.Store(true) })
+	resp, err := client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf("u")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !parse(t, resp).Allowed {
+		t.Error(resp.Status)
+	}
+}
