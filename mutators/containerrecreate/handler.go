@@ -31,20 +31,19 @@ func (h *handler) Handle(ctx context.Context, req *admission.Request) admission.
 	if req.SubResource != "" {
 		return admission.Allow()
 	}
+	var patch jsontext.Value
+	var err error
 	switch req.Operation {
 	case admission.Create:
-		patch, err := h.create(ctx, req)
-		if err != nil {
-			return admission.Failed(err)
-		}
-		return admission.Patched(patch)
+		patch, err = h.create(ctx, req)
 	case admission.Update:
-		if err := h.update(req); err != nil {
-			return admission.Failed(err)
-		}
+		patch, err = h.update(req)
 	default: // deletions never come here
 	}
-	return admission.Allow()
+	if err != nil {
+		return admission.Failed(err)
+	}
+	return admission.Patched(patch)
 }
 
 func refuseDisabled() error {

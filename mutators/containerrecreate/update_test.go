@@ -1,15 +1,23 @@
 package containerrecreate
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/validators"
+	"github.com/fairlead-io/fairlead/validators/facts"
+	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
 const stored = `
+apiVersion: apps.kruise.io/v1beta1
 metadata:
   name: r
   resourceVersion: "7"
@@ -25,6 +33,7 @@ spec:
 `
 
 func TestUpdates(t *testing.T) {
+	judges := rules(t)
 	for name, c := range map[string]struct {
 		version string
 		off     bool
@@ -32,6 +41,17 @@ func TestUpdates(t *testing.T) {
 		to      string
 		message string // of the 403, "" when allowed
 	}{
+		"what was captured":            {"v1beta1", false, ", preStop: {httpGet: {path: /quit, port: admin}}, statusContext: {containerID: c, restartCount: 0}", "", ""},
+		"a part of what was captured":  {"v1alpha1", false, "path: /quit, ", "", ""},
+		"what was filled in":           {"v1beta1", false, "failurePolicy: Fail, orderedRecreate: false, terminationGracePeriodSeconds: 45", "", ""},
+		"the strategy":                 {"v1beta1", false, "  strategy: {failurePolicy: Fail, orderedRecreate: false, terminationGracePeriodSeconds: 45}\n", "", ""},
+		"an empty policy":              {"v1beta1", false, "failurePolicy: Fail", `failurePolicy: ""`, ""},
+		"another hook":                 {"v1beta1", false, "httpGet: {path: /quit, port: admin}", "exec: {command: [a]}", "spec: Forbidden"},
+		"another container":            {"v1beta1", false, "name: web,", "name: log,", "spec: Forbidden"},
+		"one container more":           {"v1beta1", false, "  - {name: web,", "  - {name: log}\n  - {name: web,", "spec: Forbidden"},
+		"instead of it, one without":   {"v1beta1", false, "  - {name: web, preStop: {httpGet: {path: /quit, port: admin}}, statusContext: {containerID: c, restartCount: 0}}", "  - {name: log}", "spec: Forbidden"},
+		"the policy":                   {"v1beta1", false, "failurePolicy: Fail", "failurePolicy: Ignore", "spec: Forbidden"},
+		"the time to live is left out": {"v1beta1", false, "  ttlSecondsAfterFinished: 5\n", "", "spec: Forbidden"},
 		"nothing":                      {"v1beta1", false, "", "", ""},
 		"a label":                      {"v1beta1", false, "a: b", "a: c", ""},
 		"active is removed":            {"v1beta1", false, `crr.apps.kruise.io/active: "true", `, "", ""},
@@ -44,7 +64,7 @@ func TestUpdates(t *testing.T) {
 		"a deadline":                   {"v1beta1", false, "podName: web-0", "podName: web-0\n  activeDeadlineSeconds: 9", "spec: Forbidden"},
 		"an instance":                  {"v1beta1", false, "containerID: c", "containerID: d", "spec: Forbidden"},
 		"a hook's port":                {"v1beta1", false, "port: admin", "port: 1", "spec: Forbidden"},
-		"the Pod's uid":                {"v1beta1", false, "pod-uid: u-1", "pod-uid: u-2", `metadata.labels[crr.apps.kruise.io/pod-uid]: Forbidden: it cannot be changed from "u-1" to "u-2"`},
+		"the Pod's uid":                {"v1beta1", false, "pod-uid: u-1", "pod-uid: u-2", `metadata.labels[crr.apps.kruise.io/pod-uid]: Forbidden: is immutable: put back "u-1"`},
 		"the node":                     {"v1alpha1", false, "node-name: n1", "node-name: n2", "node-name]: Forbidden"},
 		"the node's label is removed":  {"v1beta1", false, "crr.apps.kruise.io/node-name: n1, ", "", "node-name]: Forbidden"},
 		"all labels are removed":       {"v1beta1", false, "  labels: {a", "  other: {a", "pod-uid]: Forbidden"},
@@ -65,10 +85,16 @@ func TestUpdates(t *testing.T) {
 				t.Fatalf("the stored object has no %q", c.from)
 			}
 			req := update(t, strings.Replace(stored, c.from, c.to, 1))
-			req.Kind.Version = c.version
+			for _, object := range []*jsontext.Value{&req.Object, &req.OldObject} {
+				*object = bytes.Replace(*object, []byte("v1beta1"), []byte(c.version), 1)
+			}
 			response := New(world{}, !c.off).Handle(t.Context(), req)
+			if response.Allowed {
+				req.Object = patched(t, req, response)
+				response = judges.Handle(t.Context(), req)
+			}
 			if c.message == "" {
-				if !response.Allowed || response.Patch != nil {
+				if !response.Allowed {
 					t.Errorf("answer %+v %+v", response, response.Status)
 				}
 				return
@@ -77,6 +103,35 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("answer %+v %+v, want 403 %q", response, response.Status, c.message)
 			}
 		})
+	}
+}
+
+// rules judge what the capture lets through.
+func rules(t *testing.T) admission.Handler {
+	t.Helper()
+	engine, err := validators.New(t.Context(), validators.Options{
+		Builtins: facts.Builtins(facts.Sources{SidecarSets: overlap.NewIndex()}), Log: logr.Discard(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "ContainerRecreateRequest"})
+}
+
+// Written back as it was created, a request is what is stored, byte for byte: there is nothing to write.
+func TestAManifestWrittenAgain(t *testing.T) {
+	req := update(t, strings.NewReplacer(
+		", preStop: {httpGet: {path: /quit, port: admin}}, statusContext: {containerID: c, restartCount: 0}", "",
+		"failurePolicy: Fail, orderedRecreate: false, terminationGracePeriodSeconds: 45", "orderedRecreate: false",
+	).Replace(stored))
+	sameYAML(t, stored, patched(t, req, New(world{}, true).Handle(t.Context(), req)))
+}
+
+// Without the entry that captures, nothing is put back: a request that lost what it names would stop any instance.
+func TestRulesAloneRefuseALoss(t *testing.T) {
+	req := update(t, strings.Replace(stored, ", statusContext: {containerID: c, restartCount: 0}", "", 1))
+	if got := rules(t).Handle(t.Context(), req); got.Allowed || got.Status.Code != 403 {
+		t.Errorf("answer %+v %+v", got, got.Status)
 	}
 }
 
@@ -105,7 +160,7 @@ func TestUndecodableUpdates(t *testing.T) {
 		"no object":         {``, `{}`},
 		"no old object":     {`{}`, ``},
 		"a broken object":   {`{`, `{}`},
-		"an ill-typed spec": {`{"spec":{"ttlSecondsAfterFinished":"a"}}`, `{"spec":{}}`},
+		"an ill-typed spec": {`{"spec":{"strategy":"a"}}`, `{"spec":{}}`},
 	} {
 		req := &admission.Request{Operation: admission.Update}
 		if objects[0] != "" {

@@ -15,6 +15,7 @@ func TestLive(t *testing.T) {
 		{"a restart names the instance of this moment", aRestartNamesTheInstanceOfThisMoment},
 		{"what cannot be captured is refused", whatCannotBeCapturedIsRefused},
 		{"a captured request does not change", aCapturedRequestDoesNotChange},
+		{"a manifest of a restart is applied twice", aManifestOfARestartIsAppliedTwice},
 		{"a Pod gets the version that its SidecarSet asks for", aPodGetsTheVersionThatItsSidecarSetAsksFor},
 	} {
 		t.Run(c.name, func(t *testing.T) {

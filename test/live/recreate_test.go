@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -122,4 +123,30 @@ func aCapturedRequestDoesNotChange(w *world) {
 		w.must("", patch(allowed)...)
 	}
 	w.must("", "delete", "crr", "fixed", "-n", "shop")
+}
+
+// aManifestOfARestartIsAppliedTwice does what people and pipelines do with a manifest: the second time lacks what the
+// first one had filled in.
+func aManifestOfARestartIsAppliedTwice(w *world) {
+	w.open()
+	for name, apply := range map[string][]string{
+		"patched": {"apply", "-f", "-"}, "merged": {"apply", "--server-side", "-f", "-"},
+	} {
+		for _, version := range []string{"v1alpha1", "v1beta1"} {
+			name := name + "-" + version
+			manifest := recreate(version, name, "{podName: web-0, containers: [{name: nap}, {name: web}], strategy: {orderedRecreate: false}, ttlSecondsAfterFinished: 600}")
+			w.must(manifest, apply...)
+			stored := func() string {
+				return w.must("", "get", "crr", name, "-n", "shop", "-o", "jsonpath={.metadata.generation} {.spec}")
+			}
+			first := stored()
+			w.must(manifest, apply...)
+			if again := stored(); again != first {
+				w.Errorf("%s: stored are %s\nand then %s", name, first, again)
+			}
+			w.refused(strings.Replace(manifest, "600", "601", 1), apply, "spec: Forbidden: is immutable")
+			w.refused(strings.Replace(manifest, "{name: nap}, {name: web}", "{name: web}, {name: nap}", 1), apply, "spec: Forbidden: is immutable")
+			w.refused(strings.Replace(manifest, "{name: nap}, ", "", 1), apply, "spec: Forbidden: is immutable")
+		}
+	}
 }

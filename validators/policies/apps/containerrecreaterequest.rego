@@ -102,7 +102,7 @@ said(of) := {[path, value] |
 
 # METADATA
 # title: A request does not change
-# description: An update leaves spec as it is.
+# description: An update leaves spec as it is. What the creation filled in and an update leaves out is put back before.
 # custom:
 #   id: containerrecreaterequest-spec-immutable
 #   code: 403
