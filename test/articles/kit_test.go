@@ -3,25 +3,21 @@ package articles
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/test/installation"
 	"github.com/fairlead-io/fairlead/webhook/replica"
@@ -101,11 +97,8 @@ func newWorld(t *testing.T) *world {
 // serve runs a replica until the test ends, which the chart's Services reach.
 func (w *world) serve() {
 	w.Helper()
-	address := freeAddress(w.T)
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		w.Fatal(err)
-	}
+	host := addresses.Host(w)
+	address := addresses.Free(w, host)
 	limited := rest.CopyConfig(w.RESTConfig())
 	limited.Impersonate = rest.ImpersonationConfig{
 		UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kruise-system", "system:authenticated"},
@@ -134,17 +127,7 @@ func (w *world) serve() {
 // reach lets a Service lead to an address.
 func (w *world) reach(service, address string) {
 	w.Helper()
-	host, port, err := net.SplitHostPort(address)
-	var number int32
-	if _, e := fmt.Sscan(port, &number); err != nil || e != nil {
-		w.Fatal(errors.Join(err, e))
-	}
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service + "-test", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: &number, Protocol: ptr.To(corev1.ProtocolTCP)}},
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
-	}
+	slice := addresses.Slice(w, service+"-test", service, address)
 	slices := w.client.DiscoveryV1().EndpointSlices(installation.Namespace)
 	if _, err := slices.Create(w.Context(), slice, metav1.CreateOptions{}); err != nil {
 		w.Fatal(err)
@@ -154,29 +137,6 @@ func (w *world) reach(service, address string) {
 			w.Error(err)
 		}
 	})
-}
-
-// freeAddress is one that an EndpointSlice may have: none of the loopback.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, address := range addresses {
-		ip, _, err := net.ParseCIDR(address.String())
-		if err != nil || ip.To4() == nil || !ip.IsGlobalUnicast() {
-			continue
-		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = listener.Close() }()
-		return listener.Addr().String()
-	}
-	t.Fatal("this machine has no IPv4 address but loopback")
-	return ""
 }
 
 func (w *world) until(what string, holds func() bool) {

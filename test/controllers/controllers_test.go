@@ -23,6 +23,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/controllers/launchpriority"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -75,7 +76,7 @@ func readiness(t *testing.T, s *suite) {
 		t.Errorf("healthz is %d: %s", code, body)
 	}
 	service := admission(t)
-	s.register(t, service, freeAddress(t)) // nobody listens there
+	s.register(t, service, addresses.Free(t, addresses.Loopback)) // nobody listens there
 	waitForReason(t, p, `failed calling webhook "mpod.kb.io"`)
 
 	uncovered := &admissionv1.MutatingWebhookConfiguration{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/mutators"
 	"github.com/fairlead-io/fairlead/mutators/launchpriority"
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/server"
@@ -116,7 +116,7 @@ type process struct {
 // run starts the controllers. They are stopped at the test's end at the latest, and must not fail before.
 func (s *suite) run(t *testing.T, gates string) *process {
 	t.Helper()
-	p := &process{health: freeAddress(t), metrics: freeAddress(t), writes: &recorder{}}
+	p := &process{health: addresses.Free(t, addresses.Loopback), metrics: addresses.Free(t, addresses.Loopback), writes: &recorder{}}
 	features := features.New("")
 	if err := features.Set(gates); err != nil {
 		t.Fatal(err)
@@ -145,19 +145,6 @@ func (s *suite) run(t *testing.T, gates string) *process {
 		}
 	})
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
 }
 
 // recorder keeps the writes that arrived at the API server, but for those of the leader election.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,12 +25,12 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/controllers"
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/test/installation"
 	"github.com/fairlead-io/fairlead/webhook/replica"
@@ -66,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Cluster: c, chart: filepath.Join(root, "charts", "kruise"), host: hostAddress(t)}
+	w := &world{T: t, Cluster: c, chart: filepath.Join(root, "charts", "kruise"), host: addresses.Host(t)}
 	definitions, e1 := apiextensions.NewForConfig(c.RESTConfig())
 	var e2, e3 error
 	w.client, e2 = c.Client()
@@ -104,22 +101,6 @@ func (w *world) clean() {
 			w.Error(err)
 		}
 	}
-}
-
-// hostAddress is an address that an EndpointSlice may have: none of the loopback.
-func hostAddress(t *testing.T) string {
-	t.Helper()
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, address := range addresses {
-		if ip, _, err := net.ParseCIDR(address.String()); err == nil && ip.To4() != nil && ip.IsGlobalUnicast() {
-			return ip.String()
-		}
-	}
-	t.Fatal("this machine has no IPv4 address but loopback")
-	return ""
 }
 
 func (w *world) must(err error) {
@@ -265,7 +246,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // for admission when it is ready.
 func (w *world) startReplica(name string) *process {
 	w.Helper()
-	address, health := w.freeAddress(w.host), w.freeAddress("127.0.0.1")
+	address, health := addresses.Free(w, w.host), addresses.Free(w, addresses.Loopback)
 	p := &process{name: name, health: health, writes: &atomic.Int64{}}
 	config := w.account("kruise-webhook")
 	counting(config, p.writes)
@@ -284,33 +265,16 @@ func (w *world) startReplica(name string) *process {
 	return p
 }
 
-func (w *world) freeAddress(host string) string {
-	w.Helper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	w.must(err)
-	w.must(listener.Close())
-	return listener.Addr().String()
-}
-
 // endpoints lets a Service reach an address.
 func (w *world) endpoints(service, name, address string) {
 	w.Helper()
-	host, port, err := net.SplitHostPort(address)
-	w.must(err)
-	var number int32
-	_, err = fmt.Sscan(port, &number)
-	w.must(err)
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service + "-" + name, Labels: map[string]string{discoveryv1.LabelServiceName: service, "test": "conversion"}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: &number, Protocol: ptr.To(corev1.ProtocolTCP)}},
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
-	}
-	_, err = w.client.DiscoveryV1().EndpointSlices(installation.Namespace).Create(w.Context(), slice, metav1.CreateOptions{})
+	slice := addresses.Slice(w, service+"-"+name, service, address)
+	slice.Labels["test"] = "conversion"
+	_, err := w.client.DiscoveryV1().EndpointSlices(installation.Namespace).Create(w.Context(), slice, metav1.CreateOptions{})
 	w.must(err)
 	// Older API servers look here. Nothing undoes it while the Service stays as it is and no Pod of it has an address.
 	w.apply(fmt.Sprintf(`{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":%q,"namespace":%q},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d}]}]}`,
-		service, installation.Namespace, host, number))
+		service, installation.Namespace, slice.Endpoints[0].Addresses[0], *slice.Ports[0].Port))
 }
 
 // noEndpoints lets the Services reach nobody.
@@ -338,7 +302,7 @@ func (p *process) unready() string {
 // startControllers runs the controllers.
 func (w *world) startControllers() *process {
 	w.Helper()
-	p := &process{name: "controllers", health: w.freeAddress("127.0.0.1"), writes: &atomic.Int64{}}
+	p := &process{name: "controllers", health: addresses.Free(w, addresses.Loopback), writes: &atomic.Int64{}}
 	config := w.account("kruise-manager")
 	counting(config, p.writes)
 	return w.run(p, func(ctx context.Context) error {

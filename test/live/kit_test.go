@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -97,8 +97,8 @@ func (w *world) serve() {
 	if err := on.Set(gates); err != nil {
 		w.Fatal(err)
 	}
-	address := freeAddress(w.T)
-	w.metrics = freeAddress(w.T)
+	address := addresses.Free(w.T, addresses.Loopback)
+	w.metrics = addresses.Free(w.T, addresses.Loopback)
 	limited := w.RESTConfig()
 	limited.Impersonate = rest.ImpersonationConfig{
 		UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kruise-system", "system:authenticated"},
@@ -172,14 +172,4 @@ func (w *world) audit() string {
 		w.Fatal(err)
 	}
 	return string(text)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }

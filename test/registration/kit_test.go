@@ -17,17 +17,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	typed "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/certs"
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/registration"
@@ -120,37 +119,17 @@ func (w *world) ready(name string, webhooks ...string) {
 	}))
 	var err error
 	// An EndpointSlice may not have loopback addresses.
-	if server.Listener, err = net.Listen("tcp", net.JoinHostPort(hostAddress(w.T), "0")); err != nil {
+	if server.Listener, err = net.Listen("tcp", net.JoinHostPort(addresses.Host(w), "0")); err != nil {
 		w.Fatal(err)
 	}
 	server.TLS = &tls.Config{GetCertificate: w.source.GetCertificate}
 	server.StartTLS()
 	w.Cleanup(server.Close)
-	address := server.Listener.Addr().(*net.TCPAddr)
-	_, err = w.client.DiscoveryV1().EndpointSlices(namespace).Create(w.Context(), &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: table.DefaultService}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: ptr.To(int32(address.Port)), Protocol: ptr.To(corev1.ProtocolTCP)}},
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
-	}, metav1.CreateOptions{})
+	slice := addresses.Slice(w, name, table.DefaultService, server.Listener.Addr().String())
+	_, err = w.client.DiscoveryV1().EndpointSlices(namespace).Create(w.Context(), slice, metav1.CreateOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
-}
-
-func hostAddress(t *testing.T) string {
-	t.Helper()
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, address := range addresses {
-		if ip, _, err := net.ParseCIDR(address.String()); err == nil && ip.To4() != nil && ip.IsGlobalUnicast() {
-			return ip.String()
-		}
-	}
-	t.Fatal("this machine has no IPv4 address but loopback, which no EndpointSlice may have")
-	return ""
 }
 
 // running is a registrar of one replica.

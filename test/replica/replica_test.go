@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -93,7 +93,7 @@ type running struct {
 func (w *world) start(options ...func(*replica.Cluster)) *running {
 	w.Helper()
 	w.started++
-	r := &running{webhooks: freeAddress(w.T), health: freeAddress(w.T)}
+	r := &running{webhooks: addresses.Free(w.T, addresses.Loopback), health: addresses.Free(w.T, addresses.Loopback)}
 	run := replica.Cluster{
 		REST: w.RESTConfig(), Secret: secret, Identity: fmt.Sprintf("replica-%d", w.started),
 		Options: replica.Options{
@@ -123,16 +123,6 @@ func (w *world) start(options ...func(*replica.Cluster)) *running {
 	w.replicas = append(w.replicas, r)
 	w.until("replica "+run.Identity+" is ready", r.ready.Load)
 	return r
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 func (w *world) until(what string, holds func() bool) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -64,14 +64,7 @@ func newWorld(t *testing.T) *world {
 // serve runs the service, and waits until the API server asks it about SidecarSets.
 func (w *world) serve() {
 	w.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		w.Fatal(err)
-	}
+	address := addresses.Free(w, addresses.Loopback)
 	run := replica.Cluster{
 		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: "replica",
 		Options: replica.Options{

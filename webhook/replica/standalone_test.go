@@ -22,6 +22,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/test/addresses"
 )
 
 const (
@@ -60,7 +61,7 @@ func startAlone(t *testing.T, files map[string]string, change ...func(*Standalon
 	a := &alone{Standalone: Standalone{
 		Objects: filepath.Join(dir, "objects"), CertOut: filepath.Join(dir, "ca.crt"),
 		Options: Options{
-			BindAddress: freeAddress(t), Gates: features.New(""), Log: logr.Discard(), ShutdownGrace: 5 * time.Second, Version: "v1.2.3",
+			BindAddress: addresses.Free(t, addresses.Loopback), Gates: features.New(""), Log: logr.Discard(), ShutdownGrace: 5 * time.Second, Version: "v1.2.3",
 		},
 	}}
 	a.AccessLog = &a.access
@@ -84,16 +85,6 @@ func startAlone(t *testing.T, files map[string]string, change ...func(*Standalon
 	})
 	a.connect(t)
 	return a
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 func (a *alone) write(t *testing.T, name, content string) {
@@ -236,7 +227,9 @@ func TestGatesSwitchWebhooks(t *testing.T) {
 }
 
 func TestPortsOfTheirOwn(t *testing.T) {
-	a := startAlone(t, nil, func(s *Standalone) { s.MetricsAddr, s.HealthAddr = freeAddress(t), freeAddress(t) })
+	a := startAlone(t, nil, func(s *Standalone) {
+		s.MetricsAddr, s.HealthAddr = addresses.Free(t, addresses.Loopback), addresses.Free(t, addresses.Loopback)
+	})
 	plain := &http.Client{Timeout: 10 * time.Second}
 	for url, want := range map[string]string{
 		"http://" + a.HealthAddr + "/readyz?verbose": "[+] objects\n[+] certificate\n[+] serving\n",
@@ -276,7 +269,7 @@ func TestStartsThatFailSayWhatToChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Standalone{Objects: t.TempDir(), Options: Options{
-				BindAddress: freeAddress(t), Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
+				BindAddress: addresses.Free(t, addresses.Loopback), Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
 			}}
 			tt.change(&s)
 			err := s.Run(t.Context())
