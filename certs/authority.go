@@ -28,6 +28,8 @@ type Options struct {
 	// Published says whether clients have been given a CA: all of them, or there are none yet. The next CA signs nothing
 	// before, and a starting replica is not ready before the CA that it found or made is. nil relies on the delay alone.
 	Published func(ctx context.Context, caPEM []byte) (bool, error)
+	// ReadOnly makes, writes and replaces no CA: it signs with the one that is there, if there is one.
+	ReadOnly bool
 }
 
 // Authority is the self-managed Source: see the package's comment.

@@ -88,6 +88,9 @@ func (a *Authority) watch(ctx context.Context, changes bell.Bell) error {
 // sync reads the Secret, writes it if it must be another, and adopts it. It returns how long nothing will be to do
 // unless the Secret changes.
 func (a *Authority) sync(ctx context.Context) (time.Duration, error) {
+	if a.options.ReadOnly {
+		return resync, a.observe(ctx)
+	}
 	var err error
 	for range attempts {
 		var planned state
@@ -102,6 +105,21 @@ func (a *Authority) sync(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return 0, err
+}
+
+// observe adopts what the Secret says, if that can be signed with.
+func (a *Authority) observe(ctx context.Context) error {
+	live, err := a.read(ctx)
+	if err != nil {
+		return err
+	}
+	found, _ := decode(live.Data) // what is not usable is not our concern
+	found = found.usable(a.options.Clock.Now())
+	if found.current == nil {
+		return nil
+	}
+	a.confirm(ctx, found)
+	return a.adopt(found, live)
 }
 
 // settle reads the Secret once and brings it in line. A conflict, AlreadyExists or NotFound means that someone was
