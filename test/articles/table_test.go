@@ -36,8 +36,6 @@ type verdict struct {
 	Says []string `json:"says,omitempty"`
 	// Unchecked is "accepted", or what the refusal says to clients that do not have fields checked, as kubectl has.
 	Unchecked string `json:"unchecked,omitempty"`
-	// Again is the refusal of an accepted manifest that is applied once more.
-	Again string `json:"again,omitempty"`
 	// Instead are manifests below testdata, without ".yaml", that are accepted and do what this one means.
 	Instead []string `json:"instead,omitempty"`
 	// Holds are values of the accepted object that the manifest does not have, by path.
