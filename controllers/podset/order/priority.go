@@ -1,0 +1,80 @@
+package order
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+)
+
+// priorityRules are those of a strategy, none for none.
+func priorityRules(strategy *v1beta1.UpdatePriorityStrategy, keylessFirst bool) []rule {
+	switch {
+	case strategy == nil:
+		return nil
+	case len(strategy.WeightPriority) > 0:
+		return []rule{byWeight(strategy.WeightPriority)}
+	case len(strategy.OrderPriority) > 0:
+		return []rule{byKey(strategy.OrderPriority, keylessFirst)}
+	default:
+		return nil
+	}
+}
+
+// byWeight puts the larger sum of weights of matching terms first.
+func byWeight(terms []v1beta1.UpdatePriorityWeightTerm) rule {
+	selectors := make([]labels.Selector, len(terms))
+	for i := range terms {
+		selector, err := metav1.LabelSelectorAsSelector(&terms[i].MatchSelector)
+		if err != nil {
+			selector = labels.Nothing() // admission refuses it; a stored one must not stop a rollout
+		}
+		selectors[i] = selector
+	}
+	weight := func(pod *corev1.Pod) (sum int64) {
+		for i, selector := range selectors {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				sum += int64(terms[i].Weight)
+			}
+		}
+		return sum
+	}
+	return func(a, b *corev1.Pod) int { return cmp.Compare(weight(b), weight(a)) }
+}
+
+// byKey puts the earlier of the keys first, and within one key the larger number at the end of its value.
+func byKey(terms []v1beta1.UpdatePriorityOrderTerm, keylessFirst bool) rule {
+	keyless := len(terms)
+	if keylessFirst {
+		keyless = -1
+	}
+	levelOf := func(pod *corev1.Pod) (level int, number uint64) {
+		for i, term := range terms {
+			if value, has := pod.Labels[term.OrderedKey]; has {
+				return i, trailingNumber(value)
+			}
+		}
+		return keyless, 0
+	}
+	return func(a, b *corev1.Pod) int {
+		levelA, numberA := levelOf(a)
+		levelB, numberB := levelOf(b)
+		return cmp.Or(cmp.Compare(levelA, levelB), cmp.Compare(numberB, numberA))
+	}
+}
+
+// trailingNumber is 10 of web-10, and 0 where there are no digits. A label value has at most 63 characters, of which
+// more than 20 digits would not fit: they count as the largest number.
+func trailingNumber(value string) uint64 {
+	digits := value[len(strings.TrimRight(value, "0123456789")):]
+	if digits == "" {
+		return 0
+	}
+	n, _ := strconv.ParseUint(digits, 10, 64) // the largest number when it does not fit
+	return n
+}
