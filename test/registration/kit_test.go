@@ -111,6 +111,24 @@ func (w *world) dropAnchor() {
 	}
 }
 
+// renewNamespace makes the release namespace anew once it is deleted, for which no controller of namespaces may run.
+func (w *world) renewNamespace() {
+	ctx, namespaces := context.Background(), w.client.CoreV1().Namespaces()
+	w.until("the release namespace is new", func() bool {
+		there, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+			return err == nil
+		}
+		if err == nil && there.DeletionTimestamp != nil {
+			there.Spec.Finalizers = nil
+			_, _ = namespaces.Finalize(ctx, there, metav1.UpdateOptions{}) // seen at the next turn
+			return false
+		}
+		return err == nil
+	})
+}
+
 // ready adds a ready replica to the Service, which says that it serves these webhooks.
 func (w *world) ready(name string, webhooks ...string) {
 	w.Helper()

@@ -31,6 +31,8 @@ func TestRegistration(t *testing.T) {
 		"removed with the anchor":              anchorDeleted,
 		"removed with the anchor, leader gone": anchorDeletedWithoutLeader,
 		"nothing without an anchor":            withoutAnchor,
+		"removed with the release namespace":   namespaceDeleted,
+		"a renewed namespace is followed":      namespaceRenewed,
 		"a replaced anchor is followed":        anchorReplaced,
 		"a deletion during an apply stands":    deletedDuringApply,
 		"anchor deleted during creation":       anchorDeletedDuringCreation,
@@ -274,6 +276,43 @@ func anchorReplaced(w *world) {
 		anchor, err := w.validating.Get(w.Context(), table.AnchorName, metav1.GetOptions{})
 		return err == nil && live != nil && len(live.OwnerReferences) == 1 && live.OwnerReferences[0].UID == anchor.UID
 	})
+	w.untilRegistered(both)
+}
+
+// namespaceDeleted deletes the release namespace, which takes the service with it and leaves the anchor: what is
+// registered must go while somebody is there to do it.
+func namespaceDeleted(w *world) {
+	r := registeredWorld(w)
+	other := w.start("two", true)
+	w.Cleanup(w.renewNamespace)
+	if err := w.client.CoreV1().Namespaces().Delete(w.Context(), namespace, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	// The controller of namespaces leaves everybody 5 s before it deletes what is in one.
+	if took := w.untilRegistered("nothing"); took > 2*time.Second {
+		w.Errorf("removed after %v", took)
+	}
+	time.Sleep(3 * time.Second)
+	if got := w.registered(); got != "nothing" {
+		w.Errorf("registered again: %s", got)
+	}
+	if _, err := w.validating.Get(w.Context(), table.AnchorName, metav1.GetOptions{}); err != nil {
+		w.Errorf("the anchor is for whoever repairs the release: %v", err)
+	}
+	w.until("the gauges are cleared", func() bool {
+		return r.count(w.T, "fairlead_webhook_configuration_registered")+other.count(w.T, "fairlead_webhook_configuration_registered") == 0
+	})
+}
+
+// namespaceRenewed deletes the release namespace and makes it anew, as a repair of the release does.
+func namespaceRenewed(w *world) {
+	registeredWorld(w)
+	if err := w.client.CoreV1().Namespaces().Delete(w.Context(), namespace, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	w.untilRegistered("nothing")
+	w.renewNamespace()
+	w.ready("b", "mpod.kb.io", "msidecarset.kb.io")
 	w.untilRegistered(both)
 }
 

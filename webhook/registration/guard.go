@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	informers "k8s.io/client-go/informers/admissionregistration/v1"
+	core "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Guard removes the configurations as soon as the anchor is gone or going, and releases definitions that need it. Every
+// Guard removes the configurations as soon as the anchor or the release namespace is gone or going, and releases definitions that need it. Every
 // replica does that, with or without the Lease, and also while it drains: ctx should end with the process. Guard also
 // watches for Run.
 func (r *Registrar) Guard(ctx context.Context) error {
@@ -52,18 +53,20 @@ func (r *Registrar) lookAfter(ctx context.Context, trouble string, look func(con
 	}
 }
 
-// watch rings at every change of the three objects. Each is watched by its name: we may read no other.
+// watch rings at every change of the three objects and of the release namespace. Each is watched by its name: of
+// configurations we may read no other.
 func (r *Registrar) watch(ctx context.Context) error {
 	client := r.options.Client
 	for _, informer := range []cache.SharedIndexInformer{
 		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.AnchorName)),
 		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.ValidatingName)),
 		informers.NewFilteredMutatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.MutatingName)),
+		core.NewFilteredNamespaceInformer(client, 0, cache.Indexers{}, named(r.options.Config.Namespace)),
 	} {
 		_, guarding := informer.AddEventHandler(r.guardBell.OnEvents())
 		_, leading := informer.AddEventHandler(r.leadBell.OnEvents())
 		if err := errors.Join(guarding, leading, r.definitions.follow(informer)); err != nil {
-			return fmt.Errorf("watching the webhook configurations: %w", err)
+			return fmt.Errorf("watching the webhook configurations and the release namespace: %w", err)
 		}
 		go informer.RunWithContext(ctx)
 	}
@@ -100,7 +103,7 @@ func (r *Registrar) guardOne(ctx context.Context, mutating bool, anchor *metav1.
 	}
 	a := withoutAnchor(live)
 	if a.verb == remove {
-		klog.FromContext(ctx).Info("The anchor is gone; removing the webhook configuration", "configuration", table.NameOf(mutating))
+		klog.FromContext(ctx).Info("The anchor or the release namespace is gone or going; removing the webhook configuration", "configuration", table.NameOf(mutating))
 	}
 	return r.store.act(ctx, mutating, a)
 }

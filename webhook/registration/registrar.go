@@ -64,7 +64,7 @@ func New(o Options) (*Registrar, error) {
 	}
 	r := &Registrar{
 		options:  o,
-		store:    store{client: o.Client},
+		store:    store{client: o.Client, namespace: o.Config.Namespace},
 		replicas: replicas{client: o.Client, config: o.Config, bundle: o.Certificates.Bundle},
 		metrics:  m,
 		settled:  map[bool]*table.Configuration{},

@@ -25,10 +25,31 @@ const hookAnnotation = "helm.sh/hook"
 // store reads and writes the three objects, always live: a cache may show what has since been deleted.
 type store struct {
 	client kubernetes.Interface
+	// namespace is the release namespace.
+	namespace string
 }
 
-// anchor returns a reference to the anchor, or nil if there is none or it is going.
+// anchor returns a reference to the anchor, or nil if there is none or it is going. With the release namespace the
+// service goes, and nothing else tells of that: the anchor is no object of a namespace.
 func (s store) anchor(ctx context.Context) (*metav1.OwnerReference, error) {
+	anchor, err := s.liveAnchor(ctx)
+	if err != nil || anchor == nil {
+		return nil, err
+	}
+	namespace, err := s.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the release namespace: %w", err)
+	case namespace.DeletionTimestamp != nil:
+		return nil, nil
+	default:
+		return anchor, nil
+	}
+}
+
+func (s store) liveAnchor(ctx context.Context) (*metav1.OwnerReference, error) {
 	anchor, err := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, table.AnchorName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
