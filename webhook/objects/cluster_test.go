@@ -32,6 +32,7 @@ type apiServer struct {
 	// streaming allows lists that are streamed by a watch; older servers have only the other ones.
 	streaming bool
 	refuse    string
+	undefined bool
 	lists     int
 }
 
@@ -86,7 +87,7 @@ func (s *apiServer) forget() {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	s.mu.Lock()
-	refuse := s.refuse
+	refuse, undefined := s.refuse, s.undefined
 	s.mu.Unlock()
 	query := r.URL.Query()
 	switch {
@@ -94,6 +95,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}}`)
 	case refuse != "":
 		status(w, http.StatusForbidden, "Forbidden", refuse)
+	case undefined:
+		http.NotFound(w, r) // in plain text, as for every group that is not served
 	case r.URL.Path != setsPath:
 		status(w, http.StatusNotFound, "NotFound", "not found")
 	case query.Get("watch") == "":
@@ -274,6 +277,26 @@ func TestNotSyncedSaysWhy(t *testing.T) {
 	})
 	server.change(func() { server.refuse = "" })
 	wait(map[string]string{})
+}
+
+// A replica that starts before the definitions are there says which one it waits for, and goes on when it comes.
+func TestAMissingDefinitionIsNamed(t *testing.T) {
+	server, config := newAPIServer(t)
+	server.undefined = true
+	server.put("one", `{}`)
+	c, _, wait := cluster(t, config)
+	eventually(t, func() string {
+		const want = "does not serve their version v1beta1: apply the CustomResourceDefinition sidecarsets.apps.kruise.io"
+		if err := c.Synced(); err == nil || !strings.Contains(err.Error(), want) {
+			return fmt.Sprint(err)
+		}
+		return ""
+	})
+	server.change(func() { server.undefined = false })
+	wait(map[string]string{"one": `{}`})
+	if err := c.Synced(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLiveNamespace(t *testing.T) {

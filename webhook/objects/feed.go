@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -34,6 +35,9 @@ func (f *feed) synced() error {
 	switch {
 	case f.complete:
 		return nil
+	case apierrors.IsNotFound(f.failure): // a list of what is served is found, were it empty
+		return fmt.Errorf("%s are not read yet: the API server does not serve their version %s: apply the "+
+			"CustomResourceDefinition %s of this release, and this turns ready within seconds", f.kind, f.kind.Version, f.kind)
 	case f.failure != nil:
 		return fmt.Errorf("%s are not read yet: %w", f.kind, f.failure)
 	default:
