@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	_ "embed"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,16 +16,12 @@ import (
 // inFlight is the number of connections that are kept busy, the yardstick's.
 const inFlight = 16
 
-//go:embed testdata/pod.json
-var podReview []byte
-
-var (
-	uidPlaceholder = []byte("UID_PLACEHOLDER")
-	matchingLabel  = []byte(`"app": "nginx"`)
-)
-
-// newReview is the 5 KiB Pod of the yardstick with a uid of its own.
-func newReview(uid string) []byte { return bytes.Replace(podReview, uidPlaceholder, []byte(uid), 1) }
+// exchange is what is sent to a server, and a part of the answer that it is to give.
+type exchange struct {
+	url    string
+	body   []byte
+	answer string
+}
 
 // newClient speaks what the API server speaks to webhooks: HTTP/1.1 with connections kept alive.
 func newClient(connections int) *http.Client {
@@ -37,8 +32,8 @@ func newClient(connections int) *http.Client {
 	}}
 }
 
-func post(ctx context.Context, client *http.Client, url string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+func (e exchange) post(ctx context.Context, client *http.Client) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(e.body))
 	if err != nil {
 		return err
 	}
@@ -52,14 +47,14 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 	if err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(`"allowed":true`)) {
-		return fmt.Errorf("%s answered %s: %.300s", url, resp.Status, answer)
+	if resp.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(e.answer)) {
+		return fmt.Errorf("%s answered %s: %.600s", e.url, resp.Status, answer)
 	}
 	return nil
 }
 
 // drive sends requests with inFlight connections and gives each one's latency, sorted.
-func drive(ctx context.Context, s *server, body []byte, requests int) ([]time.Duration, error) {
+func drive(ctx context.Context, s *server, requests int) ([]time.Duration, error) {
 	client := newClient(inFlight)
 	defer client.CloseIdleConnections()
 	latencies := make([]time.Duration, requests)
@@ -70,7 +65,7 @@ func drive(ctx context.Context, s *server, body []byte, requests int) ([]time.Du
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < requests; i = int(next.Add(1)) - 1 {
 				began := time.Now()
-				if err := post(ctx, client, s.url, body); err != nil {
+				if err := s.exchange.post(ctx, client); err != nil {
 					errs <- err
 					return
 				}

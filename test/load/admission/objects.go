@@ -2,12 +2,112 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 )
 
+//go:embed testdata/pod.json
+var podReview []byte
+
+var (
+	uidPlaceholder = []byte("UID_PLACEHOLDER")
+	matchingLabel  = []byte(`"app": "nginx"`)
+)
+
+// matched is the 5 KiB Pod of the yardstick.
+func matched() []byte { return bytes.Replace(podReview, uidPlaceholder, []byte("bench"), 1) }
+
 // unmatched is the same Pod with a label that no SidecarSet selects.
-func unmatched() []byte {
-	return bytes.ReplaceAll(newReview("bench"), matchingLabel, []byte(`"app": "alone"`))
+func unmatched() []byte { return bytes.ReplaceAll(matched(), matchingLabel, []byte(`"app": "alone"`)) }
+
+// podSpec is the spec of that Pod.
+func podSpec() json.RawMessage {
+	var review struct {
+		Request struct {
+			Object struct {
+				Spec json.RawMessage `json:"spec"`
+			} `json:"object"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(matched(), &review); err != nil {
+		panic(err) // the file is a part of this program
+	}
+	return review.Request.Object.Spec
+}
+
+// request is an AdmissionReview of an object, or in case of a DELETE of oldObject.
+func request(operation, group, version, kind, resource string, object any) []byte {
+	req := map[string]any{
+		"uid": "bench", "operation": operation, "namespace": "shop", "name": "web-0",
+		"kind":     map[string]any{"group": group, "version": version, "kind": kind},
+		"resource": map[string]any{"group": group, "version": version, "resource": resource},
+		"userInfo": map[string]any{"username": "somebody", "groups": []string{"system:authenticated"}},
+		"object":   object,
+	}
+	if operation == "DELETE" {
+		req["object"], req["oldObject"] = nil, object
+	}
+	return encode(map[string]any{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": req})
+}
+
+// deployment is one of that Pod, with the label of deletion protection.
+func deployment(protection string, replicas int) map[string]any {
+	labels := map[string]any{"app": "nginx"}
+	return map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{
+			"name": "web-0", "namespace": "shop", "uid": "0e0f2f2c-0000-4000-8000-000000000002", "generation": 4,
+			"labels": map[string]any{"app": "nginx", "policy.kruise.io/delete-protection": protection},
+		},
+		"spec": map[string]any{
+			"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": podSpec()},
+		},
+		"status": map[string]any{"replicas": replicas, "readyReplicas": replicas, "observedGeneration": 4},
+	}
+}
+
+// recreateRequest asks to restart a container of runningPod.
+func recreateRequest() map[string]any {
+	return map[string]any{
+		"apiVersion": "apps.kruise.io/v1alpha1", "kind": "ContainerRecreateRequest",
+		"metadata": map[string]any{"name": "restart", "namespace": "shop"},
+		"spec": map[string]any{
+			"podName": "web-0", "containers": []any{map[string]any{"name": "c0"}},
+			"strategy": map[string]any{"orderedRecreate": true}, "activeDeadlineSeconds": 300,
+		},
+	}
+}
+
+// runningPod is that Pod on a node.
+func runningPod() map[string]any {
+	var spec map[string]any
+	if err := json.Unmarshal(podSpec(), &spec); err != nil {
+		panic(err) // see podSpec
+	}
+	spec["nodeName"] = "n1"
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{
+			"name": "web-0", "namespace": "shop", "uid": "0e0f2f2c-0000-4000-8000-000000000001", "resourceVersion": "7",
+			"labels": map[string]any{"app": "nginx"},
+		},
+		"spec": spec,
+		"status": map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
+			"name": "c0", "containerID": "containerd://5f1e", "restartCount": 0, "ready": true,
+		}}},
+	}
+}
+
+// node is what an API server gives who asks for the metadata alone.
+func node() map[string]any {
+	return map[string]any{
+		"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+		"metadata": map[string]any{"name": "n1", "resourceVersion": "7", "labels": map[string]any{
+			"kubernetes.io/hostname": "n1", "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+		}},
+	}
 }
 
 // sidecarSet is the yardstick's: one container that mounts one volume.
@@ -38,4 +138,21 @@ func agent(i int, volume string) map[string]any {
 		"shareVolumePolicy": map[string]any{"type": "disabled"},
 		"upgradeStrategy":   map[string]any{"upgradeType": "ColdUpgrade"},
 	}
+}
+
+// newSidecarSet is one that comes after those of writeSidecarSets.
+func newSidecarSet() map[string]any {
+	object := sidecarSet("newest", "newest", 99999)
+	object["spec"].(map[string]any)["updateStrategy"] = map[string]any{"type": "RollingUpdate", "maxUnavailable": 1, "partition": 0}
+	return object
+}
+
+// conversionReview asks for a SidecarSet, stored as v1alpha1, in v1beta1.
+func conversionReview() []byte {
+	object := sidecarSet("stored", "stored", 1)
+	object["apiVersion"] = "apps.kruise.io/v1alpha1"
+	return encode(map[string]any{
+		"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1",
+		"request": map[string]any{"uid": "bench", "desiredAPIVersion": "apps.kruise.io/v1beta1", "objects": []any{object}},
+	})
 }

@@ -10,21 +10,20 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 )
-
-// clockTick is the unit of CPU time in /proc/PID/stat: USER_HZ, 100 on every Linux that Go runs on.
-const clockTick = 10 * time.Millisecond
 
 // server is a process under measurement.
 type server struct {
-	name, url string
-	cmd       *exec.Cmd
-	log       string
+	name     string
+	exchange exchange
+	cmd      *exec.Cmd
+	log      string
 }
 
 // start runs a server and waits until it answers.
-func start(ctx context.Context, dir, name, url string, argv ...string) (*server, error) {
-	s := &server{name: name, url: url, log: filepath.Join(dir, name+".log")}
+func start(ctx context.Context, dir, name string, e exchange, argv ...string) (*server, error) {
+	s := &server{name: name, exchange: e, log: filepath.Join(dir, name+".log")}
 	log, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -36,14 +35,18 @@ func start(ctx context.Context, dir, name, url string, argv ...string) (*server,
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	return s, s.awaitReady(ctx)
+	if err := s.awaitReady(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *server) awaitReady(ctx context.Context) error {
 	client := newClient(1)
 	defer client.CloseIdleConnections()
 	for {
-		if err := post(ctx, client, s.url, newReview("probe")); err == nil {
+		if err := s.exchange.post(ctx, client); err == nil {
 			return nil
 		} else if ctx.Err() != nil {
 			return fmt.Errorf("waiting for %s (see %s): %w", s.name, s.log, err)
@@ -57,20 +60,17 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// cpu is the user and system time that the process has spent.
+// processClock makes a process id the id of the clock that counts its CPU time (clock_getcpuclockid(3)).
+const processClockBits, processClock = 3, 2
+
+// cpu is the user and system time that the process has spent, to the nanosecond: /proc has it in ticks of 10 ms.
 func (s *server) cpu() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
+	var spent syscall.Timespec
+	clock := uintptr(^s.cmd.Process.Pid<<processClockBits | processClock)
+	if _, _, failure := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&spent)), 0); failure != 0 {
+		return 0, fmt.Errorf("reading the CPU time of %s: %w", s.name, failure)
 	}
-	// The second field, the command, may hold spaces; fields 14 and 15 count from the first.
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	user, err := strconv.ParseInt(fields[11], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	system, err := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * clockTick, err
+	return time.Duration(spent.Nano()), nil
 }
 
 // rss is the resident memory in bytes.
