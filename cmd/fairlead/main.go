@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
@@ -22,25 +23,28 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := newRootCommand(os.Getenv).ExecuteContext(ctx); err != nil {
-		return 1 // cobra has said it
-	}
-	return 0
+	root := newRootCommand(terminal.NameOf(os.Args[0]), os.Getenv)
+	root.SetArgs(arguments(os.Args))
+	return terminal.ExitCode(root.ExecuteContext(ctx)) // cobra has said it
 }
 
-// newRootCommand makes the whole program. getenv looks an environment variable up.
-func newRootCommand(getenv func(string) string) *cobra.Command {
+// newRootCommand makes the whole program, which the person calls by this name. getenv looks an environment variable up.
+func newRootCommand(name string, getenv func(string) string) *cobra.Command {
 	root := &cobra.Command{
 		Use:          "fairlead",
 		Short:        "Policies for Kubernetes workloads, at admission and after",
 		SilenceUsage: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(
-		newWebhookCommand(getenv),
-		newControllersCommand(getenv),
-		newVersionCommand(),
-	)
+	program := terminal.Program{Name: name, Getenv: getenv, Parse: serviceSettings}
+	program.Prepare(root)
+	roles := []*cobra.Command{newWebhookCommand(getenv), newControllersCommand(getenv)}
+	for _, role := range roles {
+		role.Hidden = program.IsPlugin() // nobody runs a service through kubectl
+	}
+	root.AddCommand(roles...)
+	root.AddCommand(newTerminalCommands(program)...)
+	root.AddCommand(newVersionCommand())
 	return root
 }
 

@@ -27,6 +27,8 @@ const (
 	webhookUserAgent = "kruise-webhook"
 	// conversionService reaches replicas that are not ready yet (DESIGN: conversion stands apart).
 	conversionService = "kruise-conversion"
+	// defaultSecret is where the CA is kept.
+	defaultSecret = "kruise-webhook-certs"
 	// shutdownDelay is longer than endpoints take to reach every API server in a large cluster.
 	shutdownDelay = 10 * time.Second
 )
@@ -149,7 +151,7 @@ func (f *webhookFlags) inCluster(getenv func(string) string) (replica.Cluster, e
 		return replica.Cluster{}, fmt.Errorf("finding this replica's name: %w; set POD_NAME", err)
 	}
 	return replica.Cluster{
-		Options: f.options, REST: cfg, Secret: cmp.Or(getenv("SECRET_NAME"), "kruise-webhook-certs"),
+		Options: f.options, REST: cfg, Secret: cmp.Or(getenv("SECRET_NAME"), defaultSecret),
 		Identity: cmp.Or(getenv("POD_NAME"), hostname), ConversionService: conversionService, PodIP: getenv("POD_IP"),
 		RegisteredByOthers: !f.register,
 	}, nil

@@ -147,7 +147,7 @@ func TestWebhookMistakes(t *testing.T) {
 		"webhok":                                                           "unknown command \"webhok\"",
 	} {
 		var out bytes.Buffer
-		err := execute(newRootCommand(func(string) string { return "" }), &out, strings.Fields(args)...)
+		err := execute(newRootCommand("fairlead", func(string) string { return "" }), &out, strings.Fields(args)...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("fairlead %s gives %v, want %q in it", args, err, want)
 		}
@@ -156,7 +156,7 @@ func TestWebhookMistakes(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if err := execute(newRootCommand(func(string) string { return "" }), &out, "version"); err != nil || !strings.HasPrefix(out.String(), "fairlead ") {
+	if err := execute(newRootCommand("fairlead", func(string) string { return "" }), &out, "version"); err != nil || !strings.HasPrefix(out.String(), "fairlead ") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -69,7 +69,7 @@ func (p parser) object(entries []entry, where string, raw jsontext.Value) ([]ent
 		return nil, fmt.Errorf("%s: %w", where, err)
 	case h.apiVersion == "" || h.kind == "":
 		return nil, fmt.Errorf("%s: apiVersion and kind are needed", where)
-	case strings.HasSuffix(h.kind, "List") && h.items != nil:
+	case isList(h):
 		return p.list(entries, where, h.items)
 	}
 	kind, known := p.kinds[h.groupKind()]
