@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -25,11 +26,15 @@ type definition struct {
 	// storage is the version that objects are written in, and stored are those that some may still be in.
 	storage string
 	stored  []string
+
+	annotations map[string]string
+	fields      []metav1.ManagedFieldsEntry
 }
 
 func readDefinition(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	d := definition{
 		name: crd.Name, uid: crd.UID, version: crd.ResourceVersion, conversion: crd.Spec.Conversion, stored: crd.Status.StoredVersions,
+		annotations: crd.Annotations, fields: crd.ManagedFields,
 	}
 	if d.conversion == nil {
 		d.conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
@@ -55,6 +60,11 @@ type converting struct {
 	client apiextensionsv1.WebhookClientConfig
 	// injected says that somebody else writes caBundle; the client then has none.
 	injected bool
+	// annotations are to be there, and unwanted ones not.
+	annotations map[string]string
+	unwanted    []string
+	// yields says that we own the live bundle and should not.
+	yields bool
 }
 
 func newConverting(config table.Config, service, path string, bundle []byte, injected bool) converting {
@@ -67,6 +77,32 @@ func newConverting(config table.Config, service, path string, bundle []byte, inj
 		Namespace: config.Namespace, Name: service, Path: ptr.To(path), Port: ptr.To(config.Port),
 	}
 	return c
+}
+
+// certified fills in what a definition shall say about CAs.
+func (c converting) certified(w wanted, d definition, proven bool) converting {
+	held := holdsBundle(d.fields)
+	c.client.CABundle = w.bundleFor(c.trustedBy(d), held, proven)
+	c.injected = w.bundle != nil && c.client.CABundle == nil
+	c.annotations, c.unwanted = w.annotationsFor(d.annotations, proven), w.unwantedIn(d.annotations)
+	c.yields = w.injected && held
+	return c
+}
+
+// trustedBy is the bundle of a definition that leads to us.
+func (c converting) trustedBy(d definition) []byte {
+	if live := d.client(); c.reaches(live) {
+		return live.CABundle
+	}
+	return nil
+}
+
+// needsProof says whether what a definition shall say depends on which certificates the replicas serve.
+func (c converting) needsProof(w wanted, d definition) bool {
+	if w.injected {
+		return !w.asked(d.annotations)
+	}
+	return w.handingOver(c.trustedBy(d))
 }
 
 // reaches says whether a client leads to us, whatever the path.
@@ -105,9 +141,11 @@ func planDefinition(c converting, d definition, anchored, served bool) (v verb, 
 	}
 	differences = c.differences(d)
 	switch {
+	case len(differences) == 0 && c.yields:
+		return yield, []string{"the CA bundle is the injector's"}
 	case len(differences) == 0:
 		return leave, nil
-	case live != nil && (live.URL != nil) != (c.client.URL != nil):
+	case len(c.unwanted) > 0, live != nil && (live.URL != nil) != (c.client.URL != nil):
 		return rewrite, differences // an apply would leave the other way to reach somebody beside ours
 	default:
 		return apply, differences
@@ -120,7 +158,10 @@ func (c converting) differences(d definition) []string {
 	if live == nil {
 		return []string{"strategy"}
 	}
-	var found []string
+	found := differentKeys("annotation", c.annotations, d.annotations)
+	for _, key := range c.unwanted {
+		found = append(found, "annotation "+key+" asks for another CA bundle")
+	}
 	wanted := c.client
 	if c.injected {
 		wanted.CABundle = live.CABundle

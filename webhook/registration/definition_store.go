@@ -36,15 +36,21 @@ func (s definitionStore) act(ctx context.Context, c converting, d definition, v 
 	var err error
 	switch v {
 	case apply:
+		metadata := map[string]any{"name": d.name, "uid": d.uid}
+		if len(c.annotations) > 0 {
+			metadata["annotations"] = c.annotations
+		}
 		err = s.patch(ctx, d, types.ApplyPatchType, ptr.To(true), map[string]any{
 			"apiVersion": apiextensionsv1.SchemeGroupVersion.String(), "kind": "CustomResourceDefinition",
-			"metadata": map[string]any{"name": d.name, "uid": d.uid},
+			"metadata": metadata,
 			"spec":     map[string]any{"conversion": c.conversion()},
 		})
 	case rewrite:
-		err = s.replace(ctx, d, c.withoutOthers())
+		err = s.replace(ctx, d, c.withoutOthers(), c.unwanted)
 	case release:
-		err = s.replace(ctx, d, map[string]any{"strategy": apiextensionsv1.NoneConverter, "webhook": nil})
+		err = s.replace(ctx, d, map[string]any{"strategy": apiextensionsv1.NoneConverter, "webhook": nil}, nil)
+	case yield:
+		err = s.yield(ctx, d)
 	default:
 	}
 	if err != nil {
@@ -53,12 +59,24 @@ func (s definitionStore) act(ctx context.Context, c converting, d definition, v 
 	return nil
 }
 
-// replace merges a conversion whatever others own of it.
-func (s definitionStore) replace(ctx context.Context, d definition, conversion map[string]any) error {
+// replace merges a conversion whatever others own of it, and takes annotations away.
+func (s definitionStore) replace(ctx context.Context, d definition, conversion map[string]any, unwanted []string) error {
+	metadata := map[string]any{"uid": d.uid, "resourceVersion": d.version}
+	if len(unwanted) > 0 {
+		metadata["annotations"] = nulls(unwanted)
+	}
 	return s.patch(ctx, d, types.MergePatchType, nil, map[string]any{
-		"metadata": map[string]any{"uid": d.uid, "resourceVersion": d.version},
+		"metadata": metadata,
 		"spec":     map[string]any{"conversion": conversion},
 	})
+}
+
+func (s definitionStore) yield(ctx context.Context, d definition) error {
+	body, err := yieldPatch(d.fields, d.version)
+	if err == nil {
+		_, err = s.client.Patch(ctx, d.name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	}
+	return err
 }
 
 func (s definitionStore) patch(ctx context.Context, d definition, kind types.PatchType, force *bool, object map[string]any) error {

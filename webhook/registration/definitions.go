@@ -71,18 +71,17 @@ func (d *definitions) follow(informer cache.SharedIndexInformer) error {
 	return errors.Join(guarding, leading)
 }
 
-func (d *definitions) converting() converting {
-	w := d.registrar.wanted()
-	return newConverting(w.config, d.options.Service, d.options.Path, w.bundle, w.injected)
+func (d *definitions) converting(w wanted) converting {
+	return newConverting(w.config, d.options.Service, d.options.Path, nil, false)
 }
 
 // register does one round over the definitions, as the leader.
 func (d *definitions) register(ctx context.Context) (outcome, error) {
 	var all outcome
 	served, trouble := d.registrar.replicas.reachable(ctx, d.options.Service)
-	c := d.converting()
+	w := d.registrar.wanted()
 	for _, name := range d.options.Definitions {
-		one, err := d.registerOne(ctx, c, name, served)
+		one, err := d.registerOne(ctx, w, name, served)
 		all.wrote, all.waiting = all.wrote || one.wrote, all.waiting || one.waiting
 		trouble = errors.Join(trouble, err)
 	}
@@ -93,12 +92,15 @@ func (d *definitions) register(ctx context.Context) (outcome, error) {
 	return all, trouble
 }
 
-func (d *definitions) registerOne(ctx context.Context, c converting, name string, served bool) (outcome, error) {
+func (d *definitions) registerOne(ctx context.Context, w wanted, name string, served bool) (outcome, error) {
 	live, there, err := d.store.read(ctx, name)
 	if err != nil || !there {
 		d.registrar.metrics.registered.WithLabelValues(name).Set(0)
 		return outcome{}, err
 	}
+	c := d.converting(w)
+	unproven := c.needsProof(w, live)
+	c = c.certified(w, live, unproven && d.registrar.proof.settled(ctx))
 	// The anchor is read last: between it and the write nothing else happens.
 	anchor, err := d.registrar.store.anchor(ctx)
 	if err != nil {
@@ -110,11 +112,12 @@ func (d *definitions) registerOne(ctx context.Context, c converting, name string
 	}
 	asWanted := anchor != nil && len(c.differences(live)) == 0
 	d.note(ctx, c, name, v, asWanted, differences)
+	waiting := anchor != nil && (!asWanted || unproven)
 	if v == leave || ctx.Err() != nil {
-		return outcome{waiting: anchor != nil && !asWanted}, nil
+		return outcome{waiting: waiting}, nil
 	}
 	err = d.store.act(ctx, c, live, v)
-	return outcome{wrote: err == nil}, err
+	return outcome{wrote: err == nil, waiting: waiting}, err
 }
 
 // note logs and counts what a plan means.
@@ -150,7 +153,7 @@ func (d *definitions) guard(ctx context.Context) error {
 	if err != nil || anchor != nil {
 		return err
 	}
-	c := d.converting()
+	c := d.converting(d.registrar.wanted())
 	var all error
 	for _, name := range d.options.Definitions {
 		live, there, err := d.store.read(ctx, name)

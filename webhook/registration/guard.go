@@ -117,7 +117,7 @@ func (r *Registrar) report(mutating bool, anchor *metav1.OwnerReference, live *t
 	w := r.wanted()
 	a := plan(w, mutating, seen{anchor: anchor, live: live, replicas: everything})
 	registered := 0.0
-	if anchor != nil && a.verb == leave && (w.bundle != nil || w.injected) {
+	if anchor != nil && a.verb == leave && w.bundle != nil {
 		registered = 1
 	}
 	r.metrics.registered.WithLabelValues(table.NameOf(mutating)).Set(registered)

@@ -87,6 +87,7 @@ func (r *Registrar) lead(ctx context.Context) {
 	r.leading.Lock()
 	defer r.leading.Unlock()
 	clear(r.settled)
+	r.proof.forget()
 	var group sync.WaitGroup
 	defer group.Wait()
 	if d := r.definitions; d != nil {
@@ -152,8 +153,9 @@ func (r *Registrar) registerOne(ctx context.Context, w wanted, mutating bool) (o
 	}
 	a := plan(w, mutating, s)
 	r.note(ctx, mutating, a)
+	waiting := len(a.waiting) > 0 || s.anchor != nil && w.needsProof(s.live)
 	if a.verb == leave || ctx.Err() != nil {
-		return outcome{waiting: len(a.waiting) > 0}, trouble
+		return outcome{waiting: waiting}, trouble
 	}
 	var err error
 	if a.verb == apply && a.uid == "" {
@@ -161,7 +163,7 @@ func (r *Registrar) registerOne(ctx context.Context, w wanted, mutating bool) (o
 	} else {
 		err = r.store.act(ctx, mutating, a)
 	}
-	return outcome{wrote: err == nil, waiting: len(a.waiting) > 0}, errors.Join(trouble, err)
+	return outcome{wrote: err == nil, waiting: waiting}, errors.Join(trouble, err)
 }
 
 // see reads what there is, the anchor last: between it and a creation nothing else happens. What replicas serve is
@@ -172,11 +174,17 @@ func (r *Registrar) see(ctx context.Context, w wanted, mutating bool) (seen, err
 	if s.live, err = r.store.read(ctx, mutating); err != nil {
 		return seen{}, err
 	}
-	if s.anchor, err = r.store.anchor(ctx); err != nil || s.anchor == nil || !needsFleet(w, mutating, s.live) {
+	fleetNeeded, proofNeeded := needsFleet(w, mutating, s.live), w.needsProof(s.live)
+	if s.anchor, err = r.store.anchor(ctx); err != nil || s.anchor == nil || !fleetNeeded && !proofNeeded {
 		return s, err
 	}
 	var trouble error
-	s.replicas, trouble = r.replicas.fleet(ctx)
+	if fleetNeeded {
+		s.replicas, trouble = r.replicas.fleet(ctx)
+	}
+	if proofNeeded {
+		s.proven = r.proof.settled(ctx)
+	}
 	if s.anchor, err = r.store.anchor(ctx); err != nil {
 		return seen{}, err
 	}

@@ -20,9 +20,11 @@ import (
 type wanted struct {
 	config  table.Config
 	entries []table.Entry
-	bundle  []byte
-	// injected says that somebody else writes caBundle; bundle is then empty.
+	// bundle has the CAs of the mode that we are in, and others those of the mode before, if it left any.
+	bundle, others []byte
+	// injected says that somebody else writes caBundle, as the annotations of inject ask for.
 	injected bool
+	inject   map[string]string
 }
 
 // seen is what there is.
@@ -32,6 +34,8 @@ type seen struct {
 	// live is the configuration; nil if there is none.
 	live     *table.Configuration
 	replicas fleet
+	// proven says that every replica serves a certificate of the mode that we are in.
+	proven bool
 }
 
 // fleet is what the ready replicas serve.
@@ -53,6 +57,8 @@ const (
 	rewrite verb = "rewrite"
 	// remove deletes the configuration.
 	remove verb = "remove"
+	// yield gives up owning CA bundles, which stay as they are.
+	yield verb = "yield"
 )
 
 // action is what plan decided.
@@ -62,6 +68,10 @@ type action struct {
 	uid types.UID
 	// version is the live resourceVersion that a rewrite builds on.
 	version string
+	// fields are the live managed fields, which a yield edits.
+	fields []metav1.ManagedFieldsEntry
+	// unwanted are annotations that a rewrite takes away.
+	unwanted []string
 	// desired is the table's rendering, of what is not waiting; nil when there is none.
 	desired *table.Configuration
 	// configuration is what to apply, or what a rewrite takes webhooks and owners from.
@@ -77,7 +87,7 @@ func plan(w wanted, mutating bool, s seen) action {
 	if s.anchor == nil {
 		return withoutAnchor(s.live)
 	}
-	if w.bundle == nil && !w.injected {
+	if w.bundle == nil {
 		return action{verb: leave} // registering what nobody could trust would break what is there
 	}
 	live := s.live
@@ -85,10 +95,10 @@ func plan(w wanted, mutating bool, s seen) action {
 		live = &table.Configuration{}
 	}
 	sorted := sort(w, mutating, live, s.replicas)
-	a := action{verb: leave, uid: live.UID, version: live.ResourceVersion, waiting: sorted.waiting}
+	a := action{verb: leave, uid: live.UID, version: live.ResourceVersion, fields: live.ManagedFields, waiting: sorted.waiting}
 	switch {
 	case len(sorted.register) > 0 || len(sorted.dropped) > 0 && len(sorted.waiting)+len(sorted.kept) > 0:
-		return a.toward(w, mutating, s.anchor, live, sorted)
+		return a.toward(w, mutating, s, live, sorted)
 	case s.live == nil, len(sorted.waiting)+len(sorted.kept) > 0:
 		return a
 	case len(sorted.dropped) > 0 || s.replicas.ready > 0 || slices.ContainsFunc(live.OwnerReferences, isAnchor):
@@ -100,15 +110,23 @@ func plan(w wanted, mutating bool, s seen) action {
 }
 
 // toward fills in how to get from the live configuration to the desired one.
-func (a action) toward(w wanted, mutating bool, anchor *metav1.OwnerReference, live *table.Configuration, sorted sorting) action {
-	a.desired = w.config.Render(sorted.register, mutating, table.Target{CABundle: w.bundle, Owner: anchor})
+func (a action) toward(w wanted, mutating bool, s seen, live *table.Configuration, sorted sorting) action {
+	a.desired = w.config.Render(sorted.register, mutating, table.Target{Owner: s.anchor})
 	desired := a.desired
 	if desired == nil {
-		desired = w.config.Empty(mutating, anchor)
+		desired = w.config.Empty(mutating, s.anchor)
 	}
+	held := holdsBundle(live.ManagedFields)
+	w.certify(desired, live, held, s.proven)
 	surplus := surplusIn(desired, live, sorted.dropped)
+	a.unwanted = w.unwantedIn(live.Annotations)
+	for _, key := range a.unwanted {
+		surplus = append(surplus, "annotation "+key+" asks for another CA bundle")
+	}
 	a.differences = slices.Concat(surplus, differences(desired, live))
 	switch {
+	case len(a.differences) == 0 && w.injected && held:
+		a.verb, a.configuration, a.differences = yield, desired, []string{"the CA bundle is the injector's"}
 	case len(a.differences) == 0:
 	case len(surplus) > 0:
 		whole := *desired
@@ -119,6 +137,31 @@ func (a action) toward(w wanted, mutating bool, anchor *metav1.OwnerReference, l
 		a.verb, a.configuration = apply, desired
 	}
 	return a
+}
+
+// certify fills in what the desired configuration says about CAs.
+func (w wanted) certify(desired, live *table.Configuration, held, proven bool) {
+	for i := range desired.Webhooks {
+		client := &desired.Webhooks[i].ClientConfig
+		var bundle []byte
+		if there := live.Entry(desired.Webhooks[i].Name); there != nil && w.config.ReachesUs(there.ClientConfig) {
+			bundle = there.ClientConfig.CABundle
+		}
+		client.CABundle = w.bundleFor(bundle, held, proven)
+	}
+	for key, value := range w.annotationsFor(live.Annotations, proven) {
+		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, key, value)
+	}
+}
+
+// needsProof says whether plan's answer depends on which certificates the replicas serve.
+func (w wanted) needsProof(live *table.Configuration) bool {
+	if w.injected {
+		return live == nil || !w.asked(live.Annotations)
+	}
+	return live != nil && slices.ContainsFunc(live.Webhooks, func(entry admissionv1.MutatingWebhook) bool {
+		return w.config.ReachesUs(entry.ClientConfig) && w.handingOver(entry.ClientConfig.CABundle)
+	})
 }
 
 // withoutAnchor removes a configuration that depends on the anchor. One that does not is somebody else's: OpenKruise's,

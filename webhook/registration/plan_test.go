@@ -116,7 +116,7 @@ func TestPlan(t *testing.T) {
 		"nobody is ready":                  {anchor: "a1", replicas: none, want: leave, waiting: []string{"mpod.kb.io", "mnode.kb.io"}},
 		"an old replica is still there":    {anchor: "a1", replicas: old, want: apply, webhooks: []string{"mpod.kb.io"}, waiting: []string{"mnode.kb.io"}},
 		"no CA yet":                        {anchor: "a1", replicas: all, noBundle: true, want: leave},
-		"CA injected by another":           {anchor: "a1", replicas: all, noBundle: true, injected: true, want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}},
+		"CA injected by another":           {anchor: "a1", replicas: all, injected: true, want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}},
 		"no anchor, nothing there":         {replicas: all, want: leave},
 		"no anchor, ours":                  {live: found(t, true), replicas: all, want: remove, why: "the anchor is gone"},
 		"no anchor, ours, no CA":           {live: found(t, true), noBundle: true, want: remove},
@@ -129,7 +129,9 @@ func TestPlan(t *testing.T) {
 		"our entry is no longer in table":  {anchor: "a1", live: found(t, true, added("mgone.kb.io")), replicas: none, want: rewrite, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mgone.kb.io is not in the table"},
 		"timeout changed":                  {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.TimeoutSeconds = ptr.To[int32](30) })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: TimeoutSeconds"},
 		"CA bundle changed":                {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.CABundle = []byte("other") })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: ClientConfig"},
-		"CA bundle is another's to change": {anchor: "a1", noBundle: true, injected: true, live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.CABundle = []byte("other") })), want: leave},
+		"CA bundle is another's to change": {anchor: "a1", injected: true, live: found(t, true), want: leave},
+		"the other's CA is not there yet":  {anchor: "a1", injected: true, live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.CABundle = nil })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: ClientConfig"},
+		"there is nothing to be injected":  {anchor: "a1", replicas: all, noBundle: true, injected: true, want: leave},
 		"path changed":                     {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.Service.Path = ptr.To("/x") })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}},
 		"a namespace let out": {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) {
 			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"x": "y"}}
@@ -190,7 +192,7 @@ func TestRewriteKeepsWhatWaitsAndOtherOwners(t *testing.T) {
 		c.OwnerReferences = append(c.OwnerReferences, metav1.OwnerReference{Kind: "Namespace", Name: "other", UID: "o1"})
 		c.Webhooks[0].ClientConfig.CABundle = []byte("injected")
 	})
-	w := wanted{config: testConfig(t), entries: testTable(), injected: true}
+	w := wanted{config: testConfig(t), entries: testTable(), injected: true, bundle: []byte("injected")}
 	got := plan(w, true, seen{anchor: anchorRef("a2"), live: live, replicas: old}).configuration
 	if diff := cmp.Diff(*live.Entry("mnode.kb.io"), *got.Entry("mnode.kb.io")); diff != "" {
 		t.Errorf("the entry that waits changed:\n%s", diff)
@@ -210,10 +212,14 @@ func TestRewriteKeepsWhatWaitsAndOtherOwners(t *testing.T) {
 // An application in injected mode must not own caBundle, or server-side apply would fight the injector.
 func TestApplyLeavesAnInjectedBundleOut(t *testing.T) {
 	live := found(t, true, without("mnode.kb.io"))
-	w := wanted{config: testConfig(t), entries: testTable(), injected: true}
+	w := wanted{config: testConfig(t), entries: testTable(), injected: true, bundle: []byte("CA")}
 	got := plan(w, true, seen{anchor: anchorRef("a1"), live: live, replicas: all})
 	if bundle := got.configuration.Entry("mpod.kb.io").ClientConfig.CABundle; got.verb != apply || bundle != nil {
 		t.Errorf("%s with caBundle %q", got.verb, bundle)
+	}
+	// A webhook that is new must be trusted at once; the field is given up after that.
+	if bundle := got.configuration.Entry("mnode.kb.io").ClientConfig.CABundle; string(bundle) != "CA" {
+		t.Errorf("the new webhook has caBundle %q", bundle)
 	}
 }
 

@@ -3,14 +3,16 @@ package registration
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"slices"
 
-	"crypto/x509"
-
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
 
+	"github.com/fairlead-io/fairlead/certs"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -22,43 +24,52 @@ func Published(client kubernetes.Interface, config table.Config, conversion *Con
 		if err != nil {
 			return false, fmt.Errorf("parsing a CA: %w", err)
 		}
-		if trusted, err := configurationsTrust(ctx, store{client: client}, config, authorities[0]); err != nil || !trusted || conversion == nil {
-			return trusted, err
-		}
-		return definitionsTrust(ctx, config, conversion, authorities[0])
+		return everyBundle(ctx, client, config, conversion, func(bundle []byte) bool { return contains(bundle, authorities[0]) })
 	}
 }
 
-func configurationsTrust(ctx context.Context, s store, config table.Config, authority *x509.Certificate) (bool, error) {
+// Trusted returns what certs.Handover wants: whether every registered webhook that leads to us, and every definition, if
+// there is a conversion, accepts a certificate. It is also true while none is registered.
+func Trusted(client kubernetes.Interface, config table.Config, conversion *Conversion, clock clock.PassiveClock) certs.Trust {
+	return func(ctx context.Context, served *tls.Certificate) (bool, error) {
+		return everyBundle(ctx, client, config, conversion, func(bundle []byte) bool { return certs.Verifies(bundle, served, clock.Now()) })
+	}
+}
+
+// everyBundle says whether all bundles that API servers check us with satisfy a condition.
+func everyBundle(ctx context.Context, client kubernetes.Interface, config table.Config, conversion *Conversion, good func([]byte) bool) (bool, error) {
+	if all, err := everyConfiguration(ctx, store{client: client}, config, good); err != nil || !all || conversion == nil {
+		return all, err
+	}
+	return everyDefinition(ctx, config, conversion, good)
+}
+
+func everyConfiguration(ctx context.Context, s store, config table.Config, good func([]byte) bool) (bool, error) {
 	for _, mutating := range kinds {
 		live, err := s.read(ctx, mutating)
 		if err != nil {
 			return false, err
 		}
-		if live != nil && !trusts(config, live, authority) {
-			return false, nil
+		if live == nil {
+			continue
+		}
+		for _, webhook := range live.Webhooks {
+			if config.ReachesUs(webhook.ClientConfig) && !good(webhook.ClientConfig.CABundle) {
+				return false, nil
+			}
 		}
 	}
 	return true, nil
 }
 
-func trusts(config table.Config, live *table.Configuration, authority *x509.Certificate) bool {
-	for _, webhook := range live.Webhooks {
-		if config.ReachesUs(webhook.ClientConfig) && !contains(webhook.ClientConfig.CABundle, authority) {
-			return false
-		}
-	}
-	return true
-}
-
-func definitionsTrust(ctx context.Context, config table.Config, conversion *Conversion, authority *x509.Certificate) (bool, error) {
+func everyDefinition(ctx context.Context, config table.Config, conversion *Conversion, good func([]byte) bool) (bool, error) {
 	s, c := definitionStore{conversion.Client}, newConverting(config, conversion.Service, conversion.Path, nil, false)
 	for _, name := range conversion.Definitions {
 		live, there, err := s.read(ctx, name)
 		if err != nil {
 			return false, err
 		}
-		if there && c.reaches(live.client()) && !contains(live.client().CABundle, authority) {
+		if there && c.reaches(live.client()) && !good(live.client().CABundle) {
 			return false, nil
 		}
 	}

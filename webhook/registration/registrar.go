@@ -14,17 +14,21 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Options are what a Registrar needs; all are required except InjectedBundle and Conversion.
+// Options are what a Registrar needs; all are required except InjectedBundle, Inject, Others and Conversion.
 type Options struct {
 	Client kubernetes.Interface
 	// Config is complete (table.Config.Complete).
 	Config table.Config
 	// Entries are those that this replica serves.
 	Entries []table.Entry
-	// Certificates have the bundle that is registered.
+	// Certificates have the bundle that is registered, or the CA that will be injected.
 	Certificates certs.Source
-	// InjectedBundle says that somebody else, cert-manager, writes caBundle: it is then left alone.
+	// InjectedBundle says that somebody else, cert-manager, writes caBundle, and Inject are the annotations that ask for
+	// it. Where the CA is not in a bundle yet we add it, and own the field no longer than that takes.
 	InjectedBundle bool
+	Inject         map[string]string
+	// Others are the CAs of the mode that the installation may have been switched from; nil for none.
+	Others func() []byte
 	// Identity tells replicas apart; the Pod's name.
 	Identity   string
 	Clock      clock.WithTicker
@@ -38,6 +42,7 @@ type Registrar struct {
 	options  Options
 	store    store
 	replicas replicas
+	proof    *proof
 	metrics  metrics
 	// definitions is nil without Options.Conversion.
 	definitions *definitions
@@ -62,10 +67,15 @@ func New(o Options) (*Registrar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
+	if o.Others == nil {
+		o.Others = func() []byte { return nil }
+	}
+	asked := replicas{client: o.Client, config: o.Config, bundle: func() []byte { return join(o.Certificates.Bundle(), o.Others()) }}
 	r := &Registrar{
 		options:  o,
 		store:    store{client: o.Client, namespace: o.Config.Namespace},
-		replicas: replicas{client: o.Client, config: o.Config, bundle: o.Certificates.Bundle},
+		replicas: asked,
+		proof:    &proof{replicas: asked, services: []string{o.Config.Service}, own: o.Certificates.Bundle, clock: o.Clock},
 		metrics:  m,
 		settled:  map[bool]*table.Configuration{},
 		waiting:  map[bool]string{},
@@ -74,6 +84,7 @@ func New(o Options) (*Registrar, error) {
 		guardBundles: o.Certificates.Subscribe(), leadBundles: o.Certificates.Subscribe(),
 	}
 	if o.Conversion != nil {
+		r.proof.services = append(r.proof.services, o.Conversion.Service)
 		r.definitions = newDefinitions(r, *o.Conversion)
 	}
 	return r, nil
@@ -83,9 +94,8 @@ func New(o Options) (*Registrar, error) {
 var kinds = []bool{true, false}
 
 func (r *Registrar) wanted() wanted {
-	w := wanted{config: r.options.Config, entries: r.options.Entries, injected: r.options.InjectedBundle}
-	if !w.injected {
-		w.bundle = r.options.Certificates.Bundle()
+	return wanted{
+		config: r.options.Config, entries: r.options.Entries, bundle: r.options.Certificates.Bundle(), others: r.options.Others(),
+		injected: r.options.InjectedBundle, inject: r.options.Inject,
 	}
-	return w
 }

@@ -99,6 +99,8 @@ func (s store) act(ctx context.Context, mutating bool, a action) error {
 		return s.rewrite(ctx, a)
 	case remove:
 		return s.remove(ctx, mutating, a.uid)
+	case yield:
+		return s.yield(ctx, a)
 	default:
 		return nil
 	}
@@ -120,15 +122,36 @@ func (s store) apply(ctx context.Context, a action) error {
 }
 
 func (s store) rewrite(ctx context.Context, a action) error {
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": a.uid, "resourceVersion": a.version, "ownerReferences": a.configuration.OwnerReferences},
-		"webhooks": webhooksOf(a.configuration),
-	})
+	metadata := map[string]any{"uid": a.uid, "resourceVersion": a.version, "ownerReferences": a.configuration.OwnerReferences}
+	if len(a.unwanted) > 0 {
+		metadata["annotations"] = nulls(a.unwanted)
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata, "webhooks": webhooksOf(a.configuration)})
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", a.configuration.Name, err)
 	}
 	if err := s.patch(ctx, a.configuration, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
 		return fmt.Errorf("rewriting %s: %w", a.configuration.Name, err)
+	}
+	return nil
+}
+
+// nulls takes keys away, in a merge patch.
+func nulls(keys []string) map[string]any {
+	gone := map[string]any{}
+	for _, key := range keys {
+		gone[key] = nil
+	}
+	return gone
+}
+
+func (s store) yield(ctx context.Context, a action) error {
+	body, err := yieldPatch(a.fields, a.version)
+	if err == nil {
+		err = s.patch(ctx, a.configuration, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	}
+	if err != nil {
+		return fmt.Errorf("giving up the CA bundles of %s: %w", a.configuration.Name, err)
 	}
 	return nil
 }
