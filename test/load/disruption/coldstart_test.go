@@ -87,4 +87,3 @@ const sidecarSet = `{"apiVersion":"apps.kruise.io/v1beta1","kind":"SidecarSet","
 		"volumeMounts":[{"name":"buffer-%d","mountPath":"/buf"}],
 		"podInjectPolicy":"BeforeAppContainer","shareVolumePolicy":{"type":"disabled"},"upgradeStrategy":{"upgradeType":"ColdUpgrade"}}],
 	"volumes":[{"name":"buffer-%d","emptyDir":{}}]}}`
-
