@@ -99,8 +99,11 @@ func (h *Handover) Run(ctx context.Context) error {
 
 // look chooses once, and returns for how long that will do.
 func (h *Handover) look(ctx context.Context) time.Duration {
-	p, trouble := h.candidate(ctx, h.options.Preferred)
 	f, other := h.candidate(ctx, h.options.Fallback)
+	if !f.there && other == nil && h.settledAlone() {
+		return lookOften // there is nothing to choose from, and nothing to be asked
+	}
+	p, trouble := h.candidate(ctx, h.options.Preferred)
 	if err := errors.Join(trouble, other); err != nil {
 		// What is served goes on being served.
 		klog.FromContext(ctx).Error(err, "Cannot tell which certificates clients trust")
@@ -125,6 +128,13 @@ func (h *Handover) candidate(ctx context.Context, source Source) (candidate, err
 	}
 	trusted, err := h.options.Trusted(ctx, served)
 	return candidate{there: true, trusted: trusted}, err
+}
+
+// settledAlone says whether this mode's certificate has been served and found trusted.
+func (h *Handover) settledAlone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.choice == preferred && h.confirmed
 }
 
 func (h *Handover) decide(p, f candidate) side {

@@ -24,6 +24,11 @@ func (a *Authority) RegisterMetrics(registerer prometheus.Registerer) error {
 	return registerMetrics(registerer, a)
 }
 
+// RegisterMetrics exports what that of an Authority does.
+func (m *Mounted) RegisterMetrics(registerer prometheus.Registerer) error {
+	return registerMetrics(registerer, m)
+}
+
 // RegisterMetrics exports what that of an Authority does, and which source is served from.
 func (h *Handover) RegisterMetrics(registerer prometheus.Registerer) error {
 	return errors.Join(registerMetrics(registerer, h), registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -45,6 +45,8 @@ type webhookFlags struct {
 	burst          int
 	timeoutSeconds int32
 	aks            bool
+	certDir        string
+	injection      map[string]string
 	register       bool
 }
 
@@ -52,6 +54,7 @@ func (f *webhookFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	f.addServing(flags)
 	f.addStandalone(flags)
 	f.addCluster(flags)
+	f.addCertificates(flags, getenv)
 	f.options.Gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.options.Gates.AddFlag(flags)
 	f.logging.Add(flags)
@@ -87,6 +90,13 @@ func (f *webhookFlags) addCluster(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&f.policies, "webhook-failure-policies", nil, "Failure policies of registered webhooks that differ from the default: NAME=Ignore,NAME=Fail.")
 	flags.BoolVar(&f.register, "register", true, "Register the webhooks and the conversion of definitions. false leaves it to somebody who applies what `fairlead webhook print` writes.")
 	flags.BoolVar(&f.aks, "aks-integration", false, "Leave out the namespaces that Azure manages, as its admission enforcer does.")
+}
+
+func (f *webhookFlags) addCertificates(flags *pflag.FlagSet, getenv func(string) string) {
+	flags.StringVar(&f.certDir, "cert-dir", cmp.Or(getenv("WEBHOOK_CERT_DIR"), "/tmp/kruise-webhook-certs"),
+		"Directory of tls.crt, tls.key and ca.crt, the mounted Secret: the certificate that is served with the feature gate EnableExternalCerts, and without it while clients trust only that one.")
+	flags.StringToStringVar(&f.injection, "ca-injection-annotations", nil,
+		"With EnableExternalCerts, annotations that ask for CA bundles, such as cert-manager.io/inject-ca-from=NAMESPACE/CERTIFICATE. They are put on what is registered once every replica serves such a certificate.")
 }
 
 // complete fills in what depends on other flags and on the environment.
@@ -153,7 +163,7 @@ func (f *webhookFlags) inCluster(getenv func(string) string) (replica.Cluster, e
 	return replica.Cluster{
 		Options: f.options, REST: cfg, Secret: cmp.Or(getenv("SECRET_NAME"), defaultSecret),
 		Identity: cmp.Or(getenv("POD_NAME"), hostname), ConversionService: conversionService, PodIP: getenv("POD_IP"),
-		RegisteredByOthers: !f.register,
+		RegisteredByOthers: !f.register, CertDir: f.certDir, InjectionAnnotations: f.injection,
 	}, nil
 }
 

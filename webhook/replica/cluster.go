@@ -7,17 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/fairlead-io/fairlead/certs"
-	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/objects"
 	"github.com/fairlead-io/fairlead/webhook/registration"
-	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // Cluster is a replica in a cluster, or beside one that reaches it by Table.Host.
@@ -33,15 +29,17 @@ type Cluster struct {
 	// RegisteredByOthers says that the webhook configurations, and how definitions convert, are somebody else's to write:
 	// nothing of them is written or read, and nothing is removed when the anchor goes.
 	RegisteredByOthers bool
+	// CertDir is where the Secret is mounted, for certificates that somebody else makes: those of our mode with the gate
+	// EnableExternalCerts, else those of the mode before, which may still be trusted.
+	CertDir string
+	// InjectionAnnotations ask that somebody to write CA bundles.
+	InjectionAnnotations map[string]string
 	// PodIP is this replica's address, for the certificate; "" if it is not known.
 	PodIP string
 }
 
 // Run serves, keeps the certificate and takes part in registration until ctx ends.
 func (c Cluster) Run(ctx context.Context) error {
-	if c.Gates.Enabled(features.EnableExternalCerts) {
-		return fmt.Errorf("starting: certificates from outside are not supported; set the feature gate %s=false", features.EnableExternalCerts)
-	}
 	client, conversion, err := c.clients()
 	if err != nil {
 		return err
@@ -69,19 +67,20 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	authority, err := c.authority(client, config, registry, conversion)
+	certificates, err := c.certificates(client, config, registry, conversion)
 	if err != nil {
 		return err
 	}
 	entries := webhook.Entries(deps)
 	guard, register, err := c.registration(registration.Options{
-		Client: client, Config: config, Entries: entries, Certificates: authority,
+		Client: client, Config: config, Entries: entries, Certificates: certificates.source,
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
+		InjectedBundle: c.external(), Inject: c.InjectionAnnotations, Others: certificates.others,
 	})
 	if err != nil {
 		return err
 	}
-	service, err := newService(c.Options, registry, entries, webhook.Retired(deps), source.Synced, authority, false)
+	service, err := newService(c.Options, registry, entries, webhook.Retired(deps), source.Synced, certificates.source, false)
 	if err != nil {
 		return err
 	}
@@ -89,10 +88,9 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Once we are told to stop the authority must not make a Secret anew that is being uninstalled; what it serves lasts
-	// longer than any draining.
-	return service.run(ctx, l, slices.Concat(guard, []task{source.Run, tidyOnce(source.Synced)}),
-		slices.Concat(register, []task{authority.Run}))
+	// What is served lasts longer than any draining.
+	return service.run(ctx, l, slices.Concat(guard, certificates.follow, []task{source.Run, tidyOnce(source.Synced)}),
+		slices.Concat(register, certificates.keep))
 }
 
 func (c Cluster) clients() (kubernetes.Interface, *registration.Conversion, error) {
@@ -132,24 +130,4 @@ func tidyOnce(synced func() error) task {
 		debug.FreeOSMemory()
 		return nil
 	}
-}
-
-func (c Cluster) authority(
-	client kubernetes.Interface, config table.Config, registry prometheus.Registerer, conversion *registration.Conversion,
-) (*certs.Authority, error) {
-	hosts := certs.ServiceHosts(config.Namespace, []string{config.Service, c.ConversionService}, c.PodIP)
-	if config.Host != "" {
-		hosts = append(hosts, config.ServerName())
-	}
-	options := certs.Options{
-		Client: client, Namespace: config.Namespace, Secret: c.Secret, Hosts: hosts, Clock: clock.RealClock{},
-	}
-	if !c.RegisteredByOthers { // else we may have no right to read what is registered
-		options.Published = registration.Published(client, config, conversion)
-	}
-	authority, err := certs.NewAuthority(options)
-	if err != nil {
-		return nil, err
-	}
-	return authority, authority.RegisterMetrics(registry)
 }
