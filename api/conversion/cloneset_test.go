@@ -64,6 +64,28 @@ spec:
   updateStrategy: {type: RollingUpdate, rollingUpdate: {podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {imagePreDownloadParallelism: 50%}}}`,
 		},
 		{
+			"numbers for pre-download where only annotations count, and a label that is not true",
+			`
+metadata: {labels: {apps.kruise.io/cloneset-scaling-exclude-preparing-delete: "yes"}}
+spec: {updateStrategy: {type: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 3, imagePreDownloadParallelism: 9}}}`,
+			`
+metadata:
+  labels: {apps.kruise.io/cloneset-scaling-exclude-preparing-delete: "yes"}
+  annotations:
+    conversion.fairlead.io/v1alpha1-fields: '[{"path":"/spec/updateStrategy/inPlaceUpdateStrategy/imagePreDownloadParallelism","value":9,"with":"#"}]'
+spec:
+  scaleStrategy: {enablePVCReuse: true}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 3}}}`,
+		},
+		{
+			"what says nothing is not kept",
+			`{spec: {scaleStrategy: {disablePVCReuse: false}, updateStrategy: {type: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 0}}}}`,
+			`
+spec:
+  scaleStrategy: {enablePVCReuse: true}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 0}}}`,
+		},
+		{
 			"a type that nobody knows recreates, and is kept", `{metadata: {}, spec: {updateStrategy: {type: Sideways}}}`,
 			`
 metadata:
@@ -107,6 +129,30 @@ spec:
     scatterStrategy: [{key: a, value: b}]
     priorityStrategy: {orderPriority: [{orderedKey: k}]}
 status: {replicas: 3}`,
+		},
+		{
+			"an annotation that says the same keeps its spelling",
+			`
+metadata: {annotations: {apps.kruise.io/image-predownload-parallelism: "05"}}
+spec:
+  scaleStrategy: {enablePVCReuse: true}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {imagePreDownloadParallelism: 5}}}`,
+			`
+metadata: {annotations: {apps.kruise.io/image-predownload-parallelism: "05"}}
+spec: {updateStrategy: {type: InPlaceOnly}}`,
+		},
+		{
+			"a policy that is left out recreates, and an empty strategy in place is none",
+			`
+metadata: {}
+spec:
+  scaleStrategy: {enablePVCReuse: true}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1, inPlaceUpdateStrategy: {gracePeriodSeconds: 0}}}`,
+			`
+metadata:
+  annotations:
+    conversion.fairlead.io/v1beta1-fields: '[{"path":"/spec/updateStrategy/rollingUpdate/inPlaceUpdateStrategy","value":{"gracePeriodSeconds":0},"with":"#"},{"path":"/spec/updateStrategy/rollingUpdate/podUpdatePolicy","was":"#","with":"#"}]'
+spec: {updateStrategy: {type: ReCreate, partition: 1}}`,
 		},
 	})
 }

@@ -48,6 +48,20 @@ status:
   conditions: [{type: PreRecreateGrace, status: "True", lastTransitionTime: "2026-11-29T17:37:40Z", reason: PreRecreateGrace, message: ""}]`,
 		},
 		{
+			"the annotation wins over a condition of its type, and others stay",
+			`
+metadata: {annotations: {crr.apps.kruise.io/unready-acquired: "2026-11-29T17:37:40Z"}}
+status: {conditions: [{type: PreRecreateGrace, status: "False"}, {type: Other, status: "True"}]}`,
+			`
+metadata:
+  annotations:
+    conversion.fairlead.io/v1alpha1-fields: '[{"path":"/status/conditions","value":[{"status":"False","type":"PreRecreateGrace"},{"status":"True","type":"Other"}]}]'
+status:
+  conditions:
+  - {type: Other, status: "True"}
+  - {type: PreRecreateGrace, status: "True", lastTransitionTime: "2026-11-29T17:37:40Z", reason: PreRecreateGrace, message: ""}`,
+		},
+		{
 			"what cannot be read is dropped",
 			`
 metadata:
@@ -76,11 +90,38 @@ status: {phase: Recreating}`,
 		},
 		{
 			"a grace that is over is no annotation",
-			`{metadata: {}, status: {phase: Completed, conditions: [{type: PreRecreateGrace, status: "False"}]}}`,
+			`{metadata: {}, status: {phase: Completed, conditions: [{type: PreRecreateGrace, status: "False", lastTransitionTime: "2026-11-29T17:37:40Z"}]}}`,
 			`
 metadata:
-  annotations: {conversion.fairlead.io/v1beta1-fields: '[{"path":"/status/conditions","value":[{"status":"False","type":"PreRecreateGrace"}]}]'}
+  annotations: {conversion.fairlead.io/v1beta1-fields: '[{"path":"/status/conditions","value":[{"lastTransitionTime":"2026-11-29T17:37:40Z","status":"False","type":"PreRecreateGrace"}]}]'}
 status: {phase: Completed}`,
+		},
+		{
+			"stale annotations are not shown, and a time is in UTC",
+			`
+metadata:
+  annotations:
+    crr.apps.kruise.io/sync-container-statuses: '[{"name":"old"}]'
+    crr.apps.kruise.io/unready-acquired: "2020-01-01T00:00:00Z"
+status: {conditions: [{type: PreRecreateGrace, status: "True", lastTransitionTime: "2026-11-29T19:37:40+02:00", reason: PreRecreateGrace, message: ""}]}`,
+			`
+metadata:
+  annotations:
+    crr.apps.kruise.io/unready-acquired: "2026-11-29T17:37:40Z"
+    conversion.fairlead.io/v1beta1-fields: '[` +
+				`{"path":"/status/conditions/type=PreRecreateGrace/lastTransitionTime","value":"2026-11-29T19:37:40+02:00","was":"#"},` +
+				`{"path":"/metadata/annotations/crr.apps.kruise.io~1sync-container-statuses","value":"[{\"name\":\"old\"}]"},` +
+				`{"path":"/metadata/annotations/crr.apps.kruise.io~1unready-acquired","value":"2020-01-01T00:00:00Z"}]'
+status: {}`,
+		},
+		{
+			"stale annotations are not shown without a status either",
+			`{metadata: {annotations: {crr.apps.kruise.io/unready-acquired: "2020-01-01T00:00:00Z"}}, spec: {podName: web}}`,
+			`
+metadata:
+  annotations:
+    conversion.fairlead.io/v1beta1-fields: '[{"path":"/metadata/annotations/crr.apps.kruise.io~1unready-acquired","value":"2020-01-01T00:00:00Z"}]'
+spec: {podName: web}`,
 		},
 	})
 }
@@ -235,6 +276,10 @@ spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}, co
 			`
 metadata: {labels: {apps.kruise.io/sidecarset-custom-version: v1}}
 spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}`,
+		},
+		{
+			"namespace is never shown as the field", `{metadata: {}, spec: {namespace: shop}}`,
+			`{metadata: {annotations: {conversion.fairlead.io/v1beta1-fields: '[{"path":"/spec/namespace","value":"shop"}]'}}, spec: {}}`,
 		},
 		{
 			"a version that cannot be a label is kept", `{metadata: {}, spec: {customVersion: "v 1"}}`,
