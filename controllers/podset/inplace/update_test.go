@@ -1,0 +1,286 @@
+package inplace
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func images(pairs ...string) *Change {
+	c := &Change{}
+	for i := 0; i < len(pairs); i += 2 {
+		set(&c.Images, pairs[i], pairs[i+1])
+	}
+	return c
+}
+
+func annotation(t *testing.T, pod *corev1.Pod, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, pod.Annotations["apps.kruise.io/inplace-update-state"]); diff != "" {
+		t.Errorf("state: %s", diff)
+	}
+}
+
+func TestAnImage(t *testing.T) {
+	pod := begin(t, running(template()), images("side", "side:2"), 0)
+	annotation(t, pod, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"side":{"imageID":"id-of-side:1"}},`+
+		`"updateImages":true,"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:00Z","containers":["side"]}]}`)
+	if pod.Spec.Containers[1].Image != "side:2" || pod.Spec.Containers[0].Image != "app:1" {
+		t.Errorf("images are %s and %s", pod.Spec.Containers[0].Image, pod.Spec.Containers[1].Image)
+	}
+	if r := refresh(t, pod, now); r.Open || r.Patch != nil || Complete(pod) {
+		t.Errorf("before the kubelet acts: %+v", r)
+	}
+	kubelet(pod, "side")
+	if r := refresh(t, pod, now); !r.Open || r.Patch != nil || !Complete(pod) {
+		t.Errorf("after the kubelet acted: %+v", r)
+	}
+}
+
+func TestANewPodIsOpenedAtOnce(t *testing.T) {
+	pod := running(template())
+	if r := refresh(t, pod, now); !r.Open || !Complete(pod) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCompletionByImages(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit func(*corev1.Pod)
+		want bool
+	}{
+		"nothing happened":     {func(*corev1.Pod) {}, false},
+		"another image runs":   {func(p *corev1.Pod) { p.Status.ContainerStatuses[1].ImageID = "x" }, true},
+		"taken back in flight": {func(p *corev1.Pod) { p.Spec.Containers[1].Image = "side:1" }, true},
+		"same digest, new tag": {func(p *corev1.Pod) { p.Status.ContainerStatuses[1].Image = "docker.io/library/side:2" }, true},
+		"short name":           {func(p *corev1.Pod) { p.Status.ContainerStatuses[1].Image = "side:2" }, true},
+		"no tag is latest": {func(p *corev1.Pod) {
+			p.Spec.Containers[1].Image, p.Status.ContainerStatuses[1].Image = "side", "docker.io/library/side:latest"
+		}, true},
+		"port and no tag": {func(p *corev1.Pod) {
+			p.Spec.Containers[1].Image, p.Status.ContainerStatuses[1].Image = "reg:5000/side", "reg:5000/side:latest"
+		}, true},
+		"port and an older tag": {func(p *corev1.Pod) {
+			p.Spec.Containers[1].Image, p.Status.ContainerStatuses[1].Image = "reg:5000/side", "reg:5000/side:1"
+		}, false},
+		"no status": {func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }, false},
+		"the report is garbage": {func(p *corev1.Pod) {
+			p.Annotations["apps.kruise.io/runtime-containers-meta"], p.Status.ContainerStatuses[1].ImageID = "{", "x"
+		}, false},
+		"the report is too old":  {func(p *corev1.Pod) { p.Annotations["apps.kruise.io/runtime-containers-meta"] = `{"containers":[]}` }, false},
+		"a container not in use": {func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] }, true},
+	} {
+		pod := begin(t, running(template()), images("side", "side:2"), 0)
+		tt.edit(pod)
+		if got := Complete(pod); got != tt.want {
+			t.Errorf("%s: complete is %v", name, got)
+		}
+	}
+}
+
+func TestPendingPodIsCompleteAtOnce(t *testing.T) {
+	pending := running(template())
+	pending.Status.ContainerStatuses = nil
+	if pod := begin(t, pending, images("side", "side:2"), 0); !Complete(pod) {
+		t.Error("a Pod without containers waits for them to change")
+	}
+}
+
+func TestGracePeriod(t *testing.T) {
+	c := images("app", "app:2")
+	c.Metadata = map[string]any{"labels": map[string]any{"app": "b"}}
+	pod := begin(t, running(template()), c, 10)
+	annotation(t, pod, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":null}`)
+	// The patch is {"metadata":{"labels":{"app":"b"}}} in base64.
+	want := `{"revision":"set-new","containerImages":{"app":"app:2"},"metaDataPatch":"eyJtZXRhZGF0YSI6eyJsYWJlbHMiOnsiYXBwIjoiYiJ9fX0=","graceSeconds":10}`
+	if diff := cmp.Diff(want, pod.Annotations["apps.kruise.io/inplace-update-grace"]); diff != "" {
+		t.Fatal(diff)
+	}
+	if pod.Spec.Containers[0].Image != "app:1" || pod.Labels["app"] != "a" || Complete(pod) || !InGrace(pod) {
+		t.Error("the change is made before the grace period is over")
+	}
+	if r := refresh(t, pod, now.Add(2500*time.Millisecond)); r.Patch != nil || r.Open || r.Wait != 8*time.Second {
+		t.Errorf("in grace: %+v", r)
+	}
+	r := refresh(t, pod, now.Add(10*time.Second))
+	if r.Patch == nil || r.Open {
+		t.Fatalf("after grace: %+v", r)
+	}
+	after := sent(t, pod, r.Patch)
+	annotation(t, after, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"app":{"imageID":"id-of-app:1"}},`+
+		`"updateImages":true,"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:10Z","containers":["app"]}]}`)
+	if after.Spec.Containers[0].Image != "app:2" || after.Labels["app"] != "b" || InGrace(after) {
+		t.Errorf("after grace the Pod is %+v", after)
+	}
+}
+
+func TestAPatchThatClearsEverythingDoesNot(t *testing.T) {
+	got, err := patchedMetadata([]byte(`{"metadata":{"labels":null,"creationTimestamp":null,"annotations":{"a":null}}}`))
+	if diff := cmp.Diff(map[string]any{"annotations": map[string]any{"a": nil}}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestGraceIsVoidForAnotherRevision(t *testing.T) {
+	pod := begin(t, running(template()), images("app", "app:2"), 10)
+	pod.Labels["controller-revision-hash"] = "set-newest"
+	r := refresh(t, pod, now.Add(time.Hour))
+	after := sent(t, pod, r.Patch)
+	if InGrace(after) || after.Spec.Containers[0].Image != "app:1" {
+		t.Errorf("the change is made although the Pod is to be another one: %+v", after)
+	}
+}
+
+func TestGraceWithoutStateIsAnError(t *testing.T) {
+	pod := begin(t, running(template()), images("app", "app:2"), 10)
+	delete(pod.Annotations, "apps.kruise.io/inplace-update-state")
+	if _, err := Refresh(pod, now.Add(time.Hour), Server{}); err == nil {
+		t.Error("it is none")
+	}
+}
+
+func TestLegacyAnnotationsAreReadAndReplaced(t *testing.T) {
+	pod := begin(t, running(template()), images("app", "app:2"), 10)
+	for _, key := range []string{"inplace-update-state", "inplace-update-grace"} {
+		pod.Annotations[key] = pod.Annotations["apps.kruise.io/"+key]
+		delete(pod.Annotations, "apps.kruise.io/"+key)
+	}
+	if !InGrace(pod) {
+		t.Fatal("the legacy annotation is not read")
+	}
+	after := sent(t, pod, refresh(t, pod, now.Add(time.Minute)).Patch)
+	if after.Spec.Containers[0].Image != "app:2" || after.Annotations["inplace-update-state"] != "" || after.Annotations["inplace-update-grace"] != "" || InGrace(after) {
+		t.Errorf("after grace the annotations are %v", after.Annotations)
+	}
+}
+
+func barrier(key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: "KRUISE_CONTAINER_BARRIER", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: key}}}
+}
+
+// prioritized gives app priority 0 and side -1, as an ordered Pod has.
+func prioritized(t *corev1.PodTemplateSpec) {
+	t.Spec.Containers[0].Env = append(t.Spec.Containers[0].Env, barrier("p_0"))
+	t.Spec.Containers[1].Env = append(t.Spec.Containers[1].Env, barrier("p_-1"))
+}
+
+func TestBatchesByPriority(t *testing.T) {
+	pod := begin(t, running(template(prioritized)), images("app", "app:2", "side", "side:2"), 0)
+	annotation(t, pod, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"app":{"imageID":"id-of-app:1"}},`+
+		`"updateImages":true,"nextContainerImages":{"side":"side:2"},"preCheckBeforeNext":{"containersRequiredReady":["app"]},`+
+		`"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:00Z","containers":["app"]}]}`)
+	kubelet(pod, "app")
+	pod.Status.ContainerStatuses[0].Ready = false
+	if r := refresh(t, pod, now); r.Patch != nil || r.Open || Complete(pod) {
+		t.Errorf("before the first batch is ready: %+v", r)
+	}
+	pod.Status.ContainerStatuses[0].Ready = true
+	r := refresh(t, pod, now.Add(time.Minute))
+	if r.Patch == nil || r.Open {
+		t.Fatalf("after the first batch: %+v", r)
+	}
+	pod = sent(t, pod, r.Patch)
+	annotation(t, pod, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"app":{"imageID":"id-of-app:1"},"side":{"imageID":"id-of-side:1"}},`+
+		`"updateImages":true,"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:00Z","containers":["app"]},{"timestamp":"2025-01-01T00:01:00Z","containers":["side"]}]}`)
+	if Complete(pod) || !Complete(kubelet(pod, "side")) {
+		t.Error("the second batch is not waited for")
+	}
+}
+
+func TestANewerUpdateKeepsWhatWasPutOff(t *testing.T) {
+	pod := begin(t, running(template(prioritized)), images("app", "app:2", "side", "side:2"), 0)
+	pod = begin(t, kubelet(pod, "app"), images("app", "app:3"), 0)
+	state, err := ReadState(pod)
+	if err != nil || state.NextContainerImages["side"] != "side:2" || pod.Spec.Containers[0].Image != "app:3" {
+		t.Errorf("after the newer update the state is %+v (%v)", state, err)
+	}
+}
+
+func TestWhoUsesAKeyJoinsItsBatch(t *testing.T) {
+	pod := running(template(prioritized, func(t *corev1.PodTemplateSpec) {
+		t.Spec.Containers[1].Env = append(t.Spec.Containers[1].Env, env("V", "metadata.labels['version']"))
+		t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "last", Image: "last:1", Env: []corev1.EnvVar{barrier("p_-2"), env("N", "metadata.annotations['n']")}})
+	}))
+	change := images("app", "app:2", "last", "last:2")
+	change.Env = map[string]Metadata{"app": {Labels: map[string]string{"version": "2"}}, "side": {Labels: map[string]string{"version": "2"}, Annotations: map[string]string{"n": "x"}}}
+	_, later, containers := (work{images: change.Images, env: change.Env}).split(pod)
+	if diff := cmp.Diff([]string{"app", "side", "last"}, containers); diff != "" || !later.empty() {
+		t.Errorf("%s later %+v", diff, later)
+	}
+	delete(change.Env["side"].Annotations, "n")
+	if _, later, containers = (work{images: change.Images, env: change.Env}).split(pod); len(containers) != 2 || later.images["last"] != "last:2" {
+		t.Errorf("now %v, later %+v", containers, later)
+	}
+}
+
+func TestMalformedPrioritiesAreNone(t *testing.T) {
+	for _, e := range []corev1.EnvVar{{Name: "KRUISE_CONTAINER_BARRIER"}, {Name: "KRUISE_CONTAINER_BARRIER", ValueFrom: &corev1.EnvVarSource{}}, barrier("p_x"), barrier("1"), barrier("")} {
+		if p, has := priorityOf(&corev1.Container{Env: []corev1.EnvVar{e}}); has {
+			t.Errorf("%+v is priority %d", e, p)
+		}
+	}
+}
+
+func TestEnvFromMetadataNeedsTheReport(t *testing.T) {
+	change := &Change{Env: map[string]Metadata{"app": {Labels: map[string]string{"version": "2"}}}}
+	pod := begin(t, running(template()), change, 0)
+	if pod.Labels["version"] != "2" || Complete(pod) {
+		t.Errorf("labels are %v; complete before the daemon reports: %v", pod.Labels, Complete(pod))
+	}
+	state, err := ReadState(pod)
+	if err != nil || !state.UpdateEnvFromMetadata || state.UpdateImages {
+		t.Errorf("the state is %+v (%v)", state, err)
+	}
+}
+
+func TestResources(t *testing.T) {
+	template := template(func(t *corev1.PodTemplateSpec) {
+		t.Spec.Containers[1].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory", RestartPolicy: "RestartContainer"}, {ResourceName: "cpu", RestartPolicy: "NotRequired"}}
+	})
+	change := &Change{Resources: map[string]corev1.ResourceRequirements{"side": {Requests: amounts("2")}}}
+	pod := kubelet(running(template), "app", "side")
+	if change.MustLeaveService(pod) {
+		t.Error("more CPU takes the Pod out of service")
+	}
+	memory := &Change{Resources: map[string]corev1.ResourceRequirements{"side": {Requests: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}}
+	with := &Change{Resources: change.Resources, Images: map[string]string{"app": "app:2"}}
+	metadata := &Change{Metadata: map[string]any{"labels": map[string]any{"x": "y"}}}
+	if !memory.MustLeaveService(pod) || !with.MustLeaveService(pod) || !metadata.MustLeaveService(pod) {
+		t.Error("a change that restarts containers, or metadata, leaves the Pod in service")
+	}
+	write, err := Begin(pod, change, "set-new", 0, now, Server{Resize: true})
+	if err != nil || write.Resize == nil {
+		t.Fatalf("%+v, %v", write, err)
+	}
+	resize, err := json.Marshal(write.Resize)
+	want := `{"metadata":{"resourceVersion":"5","uid":"u"},"spec":{"containers":[{"name":"side","resources":{"requests":{"cpu":"2"}}}]}}`
+	if err != nil || string(resize) != want {
+		t.Errorf("the resize is %s (%v), want %s", resize, err, want)
+	}
+	after := sent(t, sent(t, pod, write.Resize), write.Patch)
+	if Complete(after) || !Complete(kubelet(after, "side")) {
+		t.Error("the kubelet's word on resources is not waited for")
+	}
+	older := begin(t, pod, change, 0)
+	if got := older.Spec.Containers[1].Resources.Requests["cpu"]; got.String() != "2" {
+		t.Errorf("without the subresource the request is %s", got.String())
+	}
+}
+
+func TestABatchOfResourcesAloneIsApplied(t *testing.T) {
+	change := images("app", "app:2")
+	change.Resources = map[string]corev1.ResourceRequirements{"side": {Requests: amounts("2")}}
+	pod := begin(t, kubelet(running(template(prioritized)), "app", "side"), change, 0)
+	r := refresh(t, kubelet(pod, "app"), now)
+	if r.Patch == nil {
+		t.Fatal("the second batch never comes")
+	}
+	pod = sent(t, pod, r.Patch)
+	if got := pod.Spec.Containers[1].Resources.Requests["cpu"]; got.String() != "2" {
+		t.Errorf("the request is %s", got.String())
+	}
+}
