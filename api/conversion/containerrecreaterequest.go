@@ -3,6 +3,7 @@ package conversion
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -35,11 +36,26 @@ func takeSnapshot(w *work) jsontext.Value {
 	}
 	w.removeTag(annotations, v1beta1.ContainerRecreateRequestSyncStatuses)
 	snapshot, err := jsontree.Parse(jsontext.Value(text))
-	if err != nil || !snapshot.IsArray() {
+	if err != nil || !isSnapshot(snapshot) {
 		w.note(annotationPath(v1beta1.ContainerRecreateRequestSyncStatuses), "dropped, it is no list of container statuses")
 		return nil
 	}
 	return compact(snapshot.Bytes())
+}
+
+// isSnapshot says whether v1beta1 can hold a snapshot. Nobody but this looks at what comes from the annotation, which
+// every client may write: with one element of a wrong type, nobody could list the requests of the cluster any more.
+func isSnapshot(list *jsontree.Node) bool {
+	var typed []v1beta1.ContainerRecreateRequestContainerStatus
+	if !list.IsArray() || json.Unmarshal(list.Bytes(), &typed, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return false
+	}
+	for _, status := range list.Elements() {
+		if !status.IsObject() || status.Get("name") == nil || status.Get("ready") == nil || status.Get("restartCount") == nil {
+			return false // the schema requires them, and would refuse the next write of the object
+		}
+	}
+	return true
 }
 
 // takeUnreadySince removes the annotation and returns its time in UTC, "" if there is none.
@@ -72,8 +88,8 @@ func setGrace(w *work, status *jsontree.Node, at string) {
 
 func recreateRequestDown(w *work) {
 	status := w.object(w.top, "status")
-	if snapshot := w.objects(status, "containerStatusSnapshot"); len(snapshot) > 0 {
-		w.setTag(annotations, v1beta1.ContainerRecreateRequestSyncStatuses, string(compact(status.Get("containerStatusSnapshot").Bytes())))
+	if snapshot := get(status, "containerStatusSnapshot"); isSnapshot(snapshot) && len(snapshot.Elements()) > 0 {
+		w.setTag(annotations, v1beta1.ContainerRecreateRequestSyncStatuses, string(compact(snapshot.Bytes())))
 	} else {
 		w.removeTag(annotations, v1beta1.ContainerRecreateRequestSyncStatuses)
 	}

@@ -70,7 +70,15 @@ func (d direction) applyAll(k *kind, target *work, source *jsontree.Node, record
 // fits says whether the type of v1beta1 can hold the object, if it could without what was put back: the annotation is
 // a client's to write, the schema does not see it, and one stored object that cannot be decoded stops every cache.
 func (d direction) fits(k *kind, natural, restored *jsontree.Node) error {
-	if d.up && k.decode(natural) == nil {
+	if !d.up {
+		return nil
+	}
+	for _, path := range k.opaque {
+		if !jsontree.Equal(resolve(natural, path), resolve(restored, path)) {
+			return fmt.Errorf("it changes %s, which both versions have and no conversion keeps", path)
+		}
+	}
+	if k.decode(natural) == nil {
 		if err := k.decode(restored); err != nil {
 			return fmt.Errorf("it has fields of %s that do not fit: %w", Beta, err)
 		}
