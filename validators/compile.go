@@ -22,6 +22,9 @@ type ruleset struct {
 	queries map[string]rego.PreparedEvalQuery
 }
 
+// sharedFolder has what the rules of several kinds call, and no rules.
+const sharedFolder = "shared/"
+
 // forbidden says of a builtin of OPA whether rules may not call it: a rule's answer must depend on nothing but what it is
 // given, and admission must reach no address that a rule's author chooses.
 func forbidden(name string) bool {
@@ -75,6 +78,9 @@ func compile(ctx context.Context, sources map[string]string, builtins []Builtin,
 		set.byID[rule.ID] = rule
 	}
 	for name := range parsed {
+		if strings.HasPrefix(name, sharedFolder) {
+			continue
+		}
 		kind := strings.TrimSuffix(name, path.Ext(name))
 		options := []func(*rego.Rego){
 			rego.Query("data.fairlead." + strings.ReplaceAll(kind, "/", ".")), rego.Compiler(compiled), rego.Store(store),

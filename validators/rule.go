@@ -20,7 +20,7 @@ type Rule struct {
 	Kinds []string
 	// Title and Description say what must hold, for users.
 	Title, Description string
-	// Code is the HTTP status of a refusal: 422, or 403 if the annotation says so.
+	// Code is the HTTP status of a refusal: 422, or 403 or 400 if the annotation of the rule or of its package says so.
 	Code int
 }
 
@@ -30,7 +30,7 @@ func describe(parsed map[string]*ast.Module) ([]Rule, error) {
 	var rules []Rule
 	for _, name := range slices.Sorted(maps.Keys(parsed)) {
 		module := parsed[name]
-		kinds := kindsOf(module)
+		kinds, byDefault := kindsOf(module)
 		annotated := make(map[int]*ast.Annotations)
 		for _, a := range module.Annotations {
 			if a.Scope == "rule" {
@@ -41,7 +41,7 @@ func describe(parsed map[string]*ast.Module) ([]Rule, error) {
 			if r.Head.Ref().String() != "deny" {
 				continue
 			}
-			rule, err := describeRule(annotated[r.Location.Row], kinds)
+			rule, err := describeRule(annotated[r.Location.Row], kinds, byDefault)
 			if err != nil {
 				return nil, fmt.Errorf("reading the metadata of the rule at %s: %w", r.Location, err)
 			}
@@ -55,18 +55,23 @@ func describe(parsed map[string]*ast.Module) ([]Rule, error) {
 	return rules, nil
 }
 
-func kindsOf(module *ast.Module) (kinds []string) {
+// kindsOf is what the annotation of a package says: the kinds, and the code of rules that say none, which is nil for 422.
+func kindsOf(module *ast.Module) (kinds []string, code any) {
 	for _, a := range module.Annotations {
-		if listed, ok := a.Custom["kinds"].([]any); ok && a.Scope == "package" {
+		if a.Scope != "package" {
+			continue
+		}
+		if listed, ok := a.Custom["kinds"].([]any); ok {
 			for _, kind := range listed {
 				kinds = append(kinds, fmt.Sprint(kind))
 			}
 		}
+		code = a.Custom["code"]
 	}
-	return kinds
+	return kinds, code
 }
 
-func describeRule(a *ast.Annotations, kinds []string) (Rule, error) {
+func describeRule(a *ast.Annotations, kinds []string, byDefault any) (Rule, error) {
 	if a == nil {
 		return Rule{}, errors.New("there is none: add # METADATA with title, description and custom.id right above it")
 	}
@@ -75,11 +80,18 @@ func describeRule(a *ast.Annotations, kinds []string) (Rule, error) {
 		return Rule{}, errors.New("title, description, custom.id and the package's custom.kinds are needed")
 	}
 	rule := Rule{ID: id, Kinds: kinds, Title: a.Title, Description: a.Description, Code: http.StatusUnprocessableEntity}
-	if code, given := a.Custom["code"]; given {
-		if fmt.Sprint(code) != strconv.Itoa(http.StatusForbidden) {
-			return Rule{}, fmt.Errorf("custom.code is %v: leave it out for 422, or give 403 where something may not change", code)
-		}
+	code, given := a.Custom["code"]
+	if !given {
+		code = byDefault
+	}
+	switch fmt.Sprint(code) {
+	case fmt.Sprint(nil):
+	case strconv.Itoa(http.StatusForbidden):
 		rule.Code = http.StatusForbidden
+	case strconv.Itoa(http.StatusBadRequest):
+		rule.Code = http.StatusBadRequest
+	default:
+		return Rule{}, fmt.Errorf("custom.code is %v: leave it out for 422, or give 403 where something may not change, or 400", code)
 	}
 	return rule, nil
 }

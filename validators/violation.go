@@ -97,9 +97,13 @@ func badValue(members map[string]any) any {
 
 // status is the refusal of an object for all of its mistakes, in the form and words of the API server's own.
 func status(kind schema.GroupKind, name string, violations []Violation) *metav1.Status {
-	code, reason, verb := http.StatusForbidden, metav1.StatusReasonForbidden, "forbidden"
-	if slices.ContainsFunc(violations, func(v Violation) bool { return v.Code != http.StatusForbidden }) {
-		code, reason, verb = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "invalid"
+	code := codeOf(violations)
+	reason, verb := metav1.StatusReasonInvalid, "invalid"
+	switch code {
+	case http.StatusForbidden:
+		reason, verb = metav1.StatusReasonForbidden, "forbidden"
+	case http.StatusBadRequest:
+		reason = metav1.StatusReasonBadRequest
 	}
 	details := &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name}
 	var texts []string
@@ -117,4 +121,15 @@ func status(kind schema.GroupKind, name string, violations []Violation) *metav1.
 		Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Details: details,
 		Message: fmt.Sprintf("%s %q is %s: %s", kind.String(), name, verb, all),
 	}
+}
+
+// codeOf is the code of all, which one mistake that may be corrected keeps from being 403.
+func codeOf(violations []Violation) int {
+	code := http.StatusForbidden
+	for _, v := range violations {
+		if v.Code != http.StatusForbidden && code != http.StatusUnprocessableEntity {
+			code = v.Code
+		}
+	}
+	return code
 }

@@ -6,6 +6,7 @@ package dryrun
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,9 @@ const (
 	placeholder = `[{"name":"placeholder-of-the-pods-own","image":"placeholder"}]`
 	// templatePrefix is where a PodTemplate has what a SidecarSet has at its top.
 	templatePrefix = "template."
+	podTemplates   = "podtemplates"
+	// generated begins the names of what is tried, which nobody ever sees.
+	generated = "kruise-validation-"
 )
 
 // alone says that the placeholder is needed.
@@ -37,14 +41,18 @@ func (p Pod) alone() bool {
 	return json.Unmarshal(p.Containers, &items) == nil && len(items) == 0
 }
 
-// template is the PodTemplate. Members that only SidecarSets know are dropped by the API server, which is asked not to mind.
-func (p Pod) template(namespace string) ([]byte, error) {
+func (Pod) kind() string { return "PodTemplate" }
+
+func (Pod) resource() string { return podTemplates }
+
+// body is a PodTemplate. Members that only SidecarSets know are dropped by the API server, which is asked not to mind.
+func (p Pod) body(namespace string) ([]byte, error) {
 	if p.alone() {
 		p.Containers = json.RawMessage(placeholder)
 	}
 	encoded, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "PodTemplate",
-		"metadata": map[string]any{"generateName": "kruise-validation-", "namespace": namespace},
+		"metadata": map[string]any{"generateName": generated, "namespace": namespace},
 		"template": map[string]any{"spec": map[string]any{
 			"containers": p.Containers, "initContainers": p.InitContainers, "volumes": p.Volumes,
 			"restartPolicy": "Always", "serviceAccountName": "default",
@@ -58,9 +66,9 @@ func (p Pod) template(namespace string) ([]byte, error) {
 
 // problems are the causes of a refusal, at the fields that the user wrote; none if the template is not the reason: then it was
 // not the API server's validation that refused, but somebody's webhook for PodTemplates.
-func (p Pod) problems(status metav1.Status) (problems []Problem) {
-	if status.Details == nil {
-		return nil
+func (p Pod) problems(status metav1.Status) (problems []Problem, decided bool) {
+	if !refusedFor(status) {
+		return nil, false
 	}
 	for _, cause := range status.Details.Causes {
 		field, ours := strings.CutPrefix(cause.Field, templatePrefix)
@@ -72,5 +80,10 @@ func (p Pod) problems(status metav1.Status) (problems []Problem) {
 		}
 		problems = append(problems, Problem{Field: field, Type: string(cause.Type), Body: cause.Message})
 	}
-	return problems
+	return problems, len(problems) > 0
+}
+
+// refusedFor says that the API server's validation, or somebody who speaks like it, names causes.
+func refusedFor(status metav1.Status) bool {
+	return status.Code == http.StatusUnprocessableEntity && status.Details != nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -103,8 +102,7 @@ func (s Sources) pod(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
 			if ctx.Err() != nil { // it is the request that has no time left
 				return nil, ctx.Err()
 			}
-			warning := "containers and volumes were not validated by the API server: " + err.Error()
-			warnings = append(warnings, strings.ToValidUTF8(warning[:min(len(warning), warningLength)], ""))
+			warnings = append(warnings, warning("containers and volumes were not validated by the API server: "+err.Error()))
 		}
 		for _, p := range problems {
 			errs = append(errs, problem(p.Field, p.Type, p.Body))

@@ -4,6 +4,7 @@ package facts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/dryrun"
@@ -29,13 +30,15 @@ type Reader interface {
 type Sources struct {
 	// SidecarSets are those of the watch.
 	SidecarSets *overlap.Index
-	// Pods and Reader are nil without a cluster: then what only a cluster can tell counts as right, and the configuration
+	// Pods and what follows is nil without a cluster: then what only a cluster can tell counts as right, and the configuration
 	// as empty.
-	Pods   Pods
-	Reader Reader
+	Pods      Pods
+	Reader    Reader
+	Templates Templates
+	Objects   Objects
 }
 
 // Builtins are all that the embedded rules call.
 func Builtins(s Sources) []validators.Builtin {
-	return append(pure(), s.asking()...)
+	return slices.Concat(pure(), words(), s.asking(), s.judgingTemplates(), s.lookingAround())
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 
@@ -21,16 +23,17 @@ type Live struct {
 	namespace string
 }
 
-var _ Reader = (*Live)(nil)
+var (
+	_ Reader  = (*Live)(nil)
+	_ Objects = (*Live)(nil)
+)
 
 // NewLive makes a reader; namespace is the release namespace.
 func NewLive(client kubernetes.Interface, namespace string) *Live { return &Live{client, namespace} }
 
 // SidecarSet implements Reader.
 func (l *Live) SidecarSet(ctx context.Context, name string) (canary, found bool, err error) {
-	raw, err := l.client.Discovery().RESTClient().Get().
-		AbsPath("/apis", v1beta1.GroupVersion.Group, v1beta1.GroupVersion.Version, "sidecarsets", name).
-		SetHeader("Accept", "application/json").Do(ctx).Raw()
+	raw, err := l.get(ctx, "/apis", v1beta1.GroupVersion.Group, v1beta1.GroupVersion.Version, "sidecarsets", name)
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
 	}
@@ -81,4 +84,50 @@ func (l *Live) Configuration(ctx context.Context, key string) (string, error) {
 		return "", fmt.Errorf("reading ConfigMap %s/%s: %w", l.namespace, v1beta1.ConfigurationName, err)
 	}
 	return object.Data[key], nil
+}
+
+// Object implements Objects.
+func (l *Live) Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (jsontext.Value, bool, error) {
+	raw, err := l.get(ctx, append(segments(resource, namespace), name)...)
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("reading %s %s: %w", resource.Resource, name, err)
+	}
+	return raw, true, nil
+}
+
+// Objects implements Objects. A kind that is not installed has none.
+func (l *Live) Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]jsontext.Value, error) {
+	raw, err := l.get(ctx, segments(resource, namespace)...)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", resource.Resource, err)
+	}
+	var list struct {
+		Items []jsontext.Value `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("listing %s: %w", resource.Resource, err)
+	}
+	return list.Items, nil
+}
+
+func (l *Live) get(ctx context.Context, path ...string) ([]byte, error) {
+	return l.client.Discovery().RESTClient().Get().AbsPath(path...).SetHeader("Accept", "application/json").Do(ctx).Raw()
+}
+
+// segments are the path of a resource, of all namespaces if namespace is "".
+func segments(resource schema.GroupVersionResource, namespace string) []string {
+	path := []string{"/api", resource.Version}
+	if resource.Group != "" {
+		path = []string{"/apis", resource.Group, resource.Version}
+	}
+	if namespace != "" {
+		path = append(path, "namespaces", namespace)
+	}
+	return append(path, resource.Resource)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/internal/features"
@@ -26,8 +27,10 @@ func newRules(ctx context.Context, o Options, registry prometheus.Registerer, in
 			return nil, err
 		}
 		namespace := cmp.Or(o.Table.Namespace, table.DefaultNamespace)
-		sources.Pods = dryrun.New(client, namespace, clock.RealClock{}, newDryRuns(registry))
-		sources.Reader = facts.NewLive(client, namespace)
+		asker := dryrun.New(client, namespace, clock.RealClock{}, newDryRuns(registry))
+		live := facts.NewLive(client, namespace)
+		sources.Pods, sources.Templates = asker, asker
+		sources.Reader, sources.Objects = live, live
 	}
 	engine, err := validators.New(ctx, validators.Options{
 		Builtins: facts.Builtins(sources), Inventory: map[string]any{"gates": gateFacts(o.Gates)},
@@ -39,10 +42,25 @@ func newRules(ctx context.Context, o Options, registry prometheus.Registerer, in
 	return engine, nil
 }
 
+// ruling is the task that changes rules, if there is one.
+func (o Options) ruling(engine *validators.Engine) []task {
+	if o.Rules == nil {
+		return nil
+	}
+	return []task{func(ctx context.Context) error { return o.Rules(ctx, engine) }}
+}
+
 // gateFacts are the feature gates that rules look at.
 func gateFacts(on gates) map[string]any {
-	gate := features.SidecarSetPatchPodMetadataDefaultsAllowed
-	return map[string]any{string(gate): on.Enabled(gate)}
+	facts := make(map[string]any)
+	for _, gate := range []featuregate.Feature{
+		features.SidecarSetPatchPodMetadataDefaultsAllowed, features.StatefulSetAutoResizePVCGate, features.WorkloadSpread,
+		features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate, features.KruiseDaemon,
+		features.ImagePullJobGate, features.ResourceDistributionGate, features.PodProbeMarkerGate,
+	} {
+		facts[string(gate)] = on.Enabled(gate)
+	}
+	return facts
 }
 
 // newDryRuns counts what the API server says of Pods.
