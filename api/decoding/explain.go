@@ -29,7 +29,7 @@ func explain(e *json.SemanticError) string {
 	case e.JSONKind == jsontext.KindInvalid:
 		return must
 	default:
-		return must + ", not " + found(e.JSONKind)
+		return must + ", not " + Found(e.JSONKind)
 	}
 }
 
@@ -101,7 +101,8 @@ func bounds(t reflect.Type) (low, high int64) {
 	return -high - 1, high
 }
 
-func found(kind jsontext.Kind) string {
+// Found names a kind of value for a message that says what was found instead of something else.
+func Found(kind jsontext.Kind) string {
 	switch kind {
 	case jsontext.KindBeginObject:
 		return "an object"

@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/api/decoding"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
@@ -81,7 +83,7 @@ func (h *handler) readNode(ctx context.Context, p *pod) (map[string]string, erro
 // request is a ContainerRecreateRequest of either version: what is captured is spelled alike in both.
 type request struct{ top, metadata, spec *jsontree.Node }
 
-// parse checks the kinds of the values that are looked at or written into; the rest is for the schema.
+// parse checks that the spec is one, and the kinds of the values beside it that are looked at or written into.
 func parse(raw jsontext.Value) (*request, error) {
 	if raw == nil {
 		return nil, errors.New("the request has no object")
@@ -100,22 +102,13 @@ func parse(raw jsontext.Value) (*request, error) {
 	if r.spec, err = object(top, "spec"); err != nil {
 		return nil, err
 	}
-	for _, part := range []struct {
-		of   *jsontree.Node
-		name string
-		kind jsontext.Kind
-	}{
-		{r.metadata, "labels", jsontext.KindBeginObject},
-		{r.metadata, "annotations", jsontext.KindBeginObject},
-		{r.spec, "podName", jsontext.KindString},
-		{r.spec, "containers", jsontext.KindBeginArray},
-		{r.spec, "strategy", jsontext.KindBeginObject},
-	} {
-		if v := part.of.Get(part.name); v != nil && v.Kind() != part.kind {
-			return nil, fmt.Errorf("%s: expected %s, found %s", v.Path(), part.kind, v.Kind())
+	for _, name := range []string{"labels", "annotations"} {
+		if v := r.metadata.Get(name); v != nil && !v.IsObject() {
+			return nil, mismatch(v, "an object of names and values")
 		}
 	}
-	return r, nil
+	// Both versions have the same spec.
+	return r, decoding.Into(new(v1beta1.ContainerRecreateRequestSpec), "spec", r.spec.Bytes(), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // object is a member that must be an object; without one an empty object is put there.
@@ -124,7 +117,7 @@ func object(of *jsontree.Node, name string) (*jsontree.Node, error) {
 	case v == nil:
 		return of.Put(jsontree.Add, name, jsontext.Value("{}")), nil
 	case !v.IsObject():
-		return nil, fmt.Errorf("%s: expected an object, found %s", v.Path(), v.Kind())
+		return nil, mismatch(v, "an object")
 	default:
 		return v, nil
 	}

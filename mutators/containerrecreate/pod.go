@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fairlead-io/fairlead/api/decoding"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
@@ -130,5 +131,5 @@ func objects(of *jsontree.Node, list string) (found []*jsontree.Node) {
 }
 
 func mismatch(n *jsontree.Node, want string) error {
-	return fmt.Errorf("%s: expected %s, found %s", n.Path(), want, n.Kind())
+	return fmt.Errorf("%s: must be %s, not %s", n.Path(), want, decoding.Found(n.Kind()))
 }
