@@ -40,6 +40,11 @@ type Cluster struct {
 
 // Run serves, keeps the certificate and takes part in registration until ctx ends.
 func (c Cluster) Run(ctx context.Context) error {
+	l, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer l.close()
 	client, conversion, err := c.clients()
 	if err != nil {
 		return err
@@ -84,12 +89,8 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := service.listen()
-	if err != nil {
-		return err
-	}
 	// What is served lasts longer than any draining.
-	return service.run(ctx, l, slices.Concat(guard, certificates.follow, []task{source.Run, tidyOnce(source.Synced)}),
+	return service.run(ctx, l, slices.Concat(guard, certificates.follow, c.ruling(rules), []task{source.Run, tidyOnce(source.Synced)}),
 		slices.Concat(register, certificates.keep))
 }
 

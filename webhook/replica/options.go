@@ -3,12 +3,14 @@
 package replica
 
 import (
+	"context"
 	"io"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -28,6 +30,8 @@ type Options struct {
 	ProtectionLogPath string
 	// AccessLog gets a JSON line for each changed or refused request.
 	AccessLog io.Writer
+	// Rules, if it is set, runs beside the service and may put other rules in Rego into force.
+	Rules func(ctx context.Context, engine *validators.Engine) error
 	// Version is what the build information says.
 	Version string
 }

@@ -81,15 +81,16 @@ var letPass = admission.HandlerFunc(func(context.Context, *admission.Request) ad
 // listeners are the open ports of a replica; metrics and health may be nil.
 type listeners struct{ webhooks, metrics, health net.Listener }
 
-// listen opens all ports before anything starts, so that a port that is taken is the first thing to be said.
-func (s *service) listen() (l listeners, err error) {
+// listen opens all ports before anything else is done: a port that is taken is the first thing to be said, and who comes
+// early waits until he is served instead of being refused.
+func (o Options) listen() (l listeners, err error) {
 	for _, port := range []struct {
 		listener            *net.Listener
 		what, flag, address string
 	}{
-		{&l.webhooks, "webhooks", "--bind-address", s.options.BindAddress},
-		{&l.metrics, "metrics", "--metrics-addr", s.options.MetricsAddr},
-		{&l.health, "health probes", "--health-probe-addr", s.options.HealthAddr},
+		{&l.webhooks, "webhooks", "--bind-address", o.BindAddress},
+		{&l.metrics, "metrics", "--metrics-addr", o.MetricsAddr},
+		{&l.health, "health probes", "--health-probe-addr", o.HealthAddr},
 	} {
 		if port.address == "" || port.address == "0" {
 			continue
@@ -105,7 +106,7 @@ func (s *service) listen() (l listeners, err error) {
 func (l listeners) close() {
 	for _, listener := range []net.Listener{l.webhooks, l.metrics, l.health} {
 		if listener != nil {
-			_ = listener.Close() // nobody has used it
+			_ = listener.Close() // it may be closed already
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestAColdReplicaConverts(t *testing.T) {
 // TestTheOrderOfTheEnd: what registers stops when the drain begins; what requests depend on, when it is over.
 func TestTheOrderOfTheEnd(t *testing.T) {
 	s := quiet(t, warm)
-	l, err := s.listen()
+	l, err := s.options.listen()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestATaskThatFailsEndsTheReplica(t *testing.T) {
 		"at registration":   {{idle}, {broken}},
 	} {
 		s := quiet(t, warm)
-		l, err := s.listen()
+		l, err := s.options.listen()
 		if err != nil {
 			t.Fatal(err)
 		}

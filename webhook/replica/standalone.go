@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"k8s.io/utils/clock"
 
@@ -29,6 +30,11 @@ func (s Standalone) Run(ctx context.Context) error {
 	if s.Objects == "" {
 		return errors.New("starting without a cluster: --objects must name a directory of YAML files")
 	}
+	l, err := s.listen()
+	if err != nil {
+		return err
+	}
+	defer l.close()
 	known := newPolicies(s.Options, nil)
 	directory := objects.NewDirectory(s.Objects, s.Log, known.kinds()...)
 	source, err := certs.SelfSigned(localHosts(s.BindAddress), clock.RealClock{})
@@ -52,16 +58,11 @@ func (s Standalone) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := service.listen()
-	if err != nil {
-		return err
-	}
 	if err := errors.Join(directory.Load(), s.writeCert(source.Bundle())); err != nil {
-		l.close()
 		return err
 	}
 	debug.FreeOSMemory() // what reading and compiling many objects left behind is more than what is kept
-	return service.run(ctx, l, []task{directory.Watch}, nil)
+	return service.run(ctx, l, slices.Concat(s.ruling(rules), []task{directory.Watch}), nil)
 }
 
 func (s Standalone) writeCert(bundle []byte) error {
