@@ -39,44 +39,58 @@ func (n *Node) appendOps(ops *Operations, path string) {
 
 // Operations is an RFC 6902 document under construction. The zero value has none.
 type Operations struct {
-	text jsontext.Value // comma-joined
+	text jsontext.Value // the document without its closing bracket
 }
+
+// firstText holds most patches whole: a container or two, their volumes and what the Pod records of them.
+const firstText = 2 << 10
 
 // Append adds an operation at an RFC 6901 pointer, whose tokens are escaped already; value is nil for one without.
 func (o *Operations) Append(op Op, path string, value jsontext.Value) {
-	o.comma()
-	o.text = append(append(append(o.text, `{"op":"`...), op...), `","path":`...)
-	o.text = AppendQuote(o.text, path)
+	o.begin(op, path)
 	if value != nil {
 		o.text = append(append(o.text, `,"value":`...), value...)
 	}
 	o.text = append(o.text, '}')
 }
 
+// AppendText adds an operation whose value is a string.
+func (o *Operations) AppendText(op Op, path, value string) {
+	o.begin(op, path)
+	o.text = append(AppendQuote(append(o.text, `,"value":`...), value), '}')
+}
+
+func (o *Operations) begin(op Op, path string) {
+	o.next()
+	o.text = append(append(append(o.text, `{"op":"`...), op...), `","path":`...)
+	o.text = AppendQuote(o.text, path)
+}
+
 // Join adds all operations of another document.
 func (o *Operations) Join(other Operations) {
 	if !other.Empty() {
-		o.comma()
-		o.text = append(o.text, other.text...)
+		o.next()
+		o.text = append(o.text, other.text[len("["):]...)
 	}
 }
 
 // Empty says whether there is no operation.
 func (o *Operations) Empty() bool { return len(o.text) == 0 }
 
-// Document is the whole, nil if there is no operation.
+// Document is the whole, nil if there is no operation. Nothing can be added afterwards.
 func (o *Operations) Document() jsontext.Value {
 	if o.Empty() {
 		return nil
 	}
-	out := make(jsontext.Value, 0, len(o.text)+len("[]"))
-	return append(append(append(out, '['), o.text...), ']')
+	return append(o.text, ']')
 }
 
-func (o *Operations) comma() {
-	if !o.Empty() {
-		o.text = append(o.text, ',')
+func (o *Operations) next() {
+	if o.Empty() {
+		o.text = append(make(jsontext.Value, 0, firstText), '[')
+		return
 	}
+	o.text = append(o.text, ',')
 }
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")

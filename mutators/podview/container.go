@@ -2,6 +2,7 @@ package podview
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -27,12 +28,41 @@ type Container struct {
 	// RestartPolicy is "Always" for an init container that runs beside the others (a native sidecar).
 	RestartPolicy string
 
-	raw    jsontext.Value
-	lists  [fieldCount]jsontext.Value
+	raw     jsontext.Value
+	lists   [fieldCount]jsontext.Value
+	changes *changes // nil while it is as sent, which most containers stay
+	origin  int      // index in the request's list, -1 if it was not there
+	dirty   bool     // raw differs from what the request had at origin
+}
+
+// changes are entries of a container's lists that are not as sent.
+type changes struct {
 	edited [fieldCount][]edit
 	added  [fieldCount][]jsontext.Value
-	origin int  // index in the request's list, -1 if it was not there
-	dirty  bool // raw differs from what the request had at origin
+}
+
+// change is what changes are written into.
+func (c *Container) change() *changes {
+	if c.changes == nil {
+		c.changes = &changes{}
+	}
+	return c.changes
+}
+
+// added are the entries that were appended to a list.
+func (c *Container) added(f Field) []jsontext.Value {
+	if c.changes == nil {
+		return nil
+	}
+	return c.changes.added[f]
+}
+
+// edited are the entries of a list that were set.
+func (c *Container) edited(f Field) []edit {
+	if c.changes == nil {
+		return nil
+	}
+	return c.changes.edited[f]
 }
 
 // NewContainer reads a container that a mutator wants to add. raw is not copied and must not change afterwards.
@@ -49,8 +79,12 @@ func NewContainer(raw jsontext.Value) (*Container, error) {
 // Clone makes a container that can be appended to without touching c.
 func (c *Container) Clone() *Container {
 	clone := *c
-	for f := range clone.added {
-		clone.added[f] = clone.added[f][:len(clone.added[f]):len(clone.added[f])]
+	if c.changes != nil {
+		own := *c.changes
+		for f := range own.added {
+			own.added[f] = slices.Clip(own.added[f])
+		}
+		clone.changes = &own
 	}
 	return &clone
 }
@@ -78,7 +112,9 @@ func (c *Container) read(w *jsonwalk.Walker) error {
 
 // Append adds entries, each a JSON object, at the end of one of the container's lists.
 func (c *Container) Append(f Field, entries ...jsontext.Value) {
-	c.added[f] = append(c.added[f], entries...)
+	if len(entries) > 0 {
+		c.change().added[f] = append(c.added(f), entries...)
+	}
 }
 
 // Entries calls fn for each entry of a list, as sent or edited and then as appended, until fn returns an error. An entry
@@ -103,7 +139,7 @@ func (c *Container) Entries(f Field, fn func(jsontext.Value) error) error {
 			return fmt.Errorf("reading %s of container %q: %w", fieldNames[f], c.Name, err)
 		}
 	}
-	for _, entry := range c.added[f] {
+	for _, entry := range c.added(f) {
 		if err := fn(entry); err != nil {
 			return err
 		}

@@ -23,20 +23,21 @@ func (c *Container) Mentions(f Field, word string) bool {
 	may := func(raw jsontext.Value) bool {
 		return bytes.Contains(raw, []byte(word)) || bytes.Contains(raw, []byte(`\u`)) || escapable && bytes.IndexByte(raw, '\\') >= 0
 	}
-	return may(c.lists[f]) || slices.ContainsFunc(c.added[f], may) ||
-		slices.ContainsFunc(c.edited[f], func(e edit) bool { return may(e.value) })
+	return may(c.lists[f]) || slices.ContainsFunc(c.added(f), may) ||
+		slices.ContainsFunc(c.edited(f), func(e edit) bool { return may(e.value) })
 }
 
 // SetEntry replaces the entry at index i of a list, counted as Entries does. An index outside the list panics.
 func (c *Container) SetEntry(f Field, i int, entry jsontext.Value) {
 	sent := c.countSent(f)
+	own := c.change()
 	if i >= sent {
-		c.added[f] = slices.Clone(c.added[f]) // a clone of this container may share them
-		c.added[f][i-sent] = entry
+		own.added[f] = slices.Clone(own.added[f]) // a clone of this container may share them
+		own.added[f][i-sent] = entry
 		return
 	}
-	c.edited[f] = slices.DeleteFunc(slices.Clone(c.edited[f]), func(e edit) bool { return e.index == i })
-	c.edited[f] = append(c.edited[f], edit{index: i, value: entry})
+	own.edited[f] = slices.DeleteFunc(slices.Clone(own.edited[f]), func(e edit) bool { return e.index == i })
+	own.edited[f] = append(own.edited[f], edit{index: i, value: entry})
 }
 
 func (c *Container) countSent(f Field) (n int) {
@@ -54,7 +55,7 @@ func (c *Container) countSent(f Field) (n int) {
 
 // entry is the current value of the entry at index i of a list as sent.
 func (c *Container) entry(f Field, i int, sent jsontext.Value) jsontext.Value {
-	for _, e := range c.edited[f] {
+	for _, e := range c.edited(f) {
 		if e.index == i {
 			return e.value
 		}
@@ -63,12 +64,12 @@ func (c *Container) entry(f Field, i int, sent jsontext.Value) jsontext.Value {
 }
 
 // changed tells whether a list is not as sent.
-func (c *Container) changed(f Field) bool { return len(c.added[f]) > 0 || len(c.edited[f]) > 0 }
+func (c *Container) changed(f Field) bool { return len(c.added(f)) > 0 || len(c.edited(f)) > 0 }
 
 // list is the current list as JSON.
 func (c *Container) list(f Field) jsontext.Value {
-	if len(c.edited[f]) == 0 {
-		return joinArrays(c.lists[f], array(c.added[f]))
+	if len(c.edited(f)) == 0 {
+		return joinArrays(c.lists[f], array(c.added(f)))
 	}
 	var all []jsontext.Value
 	err := c.Entries(f, func(entry jsontext.Value) error {

@@ -27,7 +27,7 @@ func (p *Pod) patchMetadata(d *jsontree.Operations) {
 		d.Append(jsontree.Add, "/metadata", jsontext.Value("{}"))
 	}
 	if p.changed.name {
-		d.Append(jsontree.Add, "/metadata/name", jsontree.Quote(p.Name))
+		d.AppendText(jsontree.Add, "/metadata/name", p.Name)
 	}
 	patchMap(d, "/metadata/labels", p.sent&labels != 0, p.changed.labels, p.Labels)
 	patchMap(d, "/metadata/annotations", p.sent&annotations != 0, p.changed.annotations, p.Annotations)
@@ -41,21 +41,28 @@ func patchMap(d *jsontree.Operations, path string, present bool, changed map[str
 		d.Append(jsontree.Add, path, jsontext.Value("{}"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(changed)) {
-		d.Append(jsontree.Add, path+"/"+jsontree.Escape(key), jsontree.Quote(values[key]))
+		d.AppendText(jsontree.Add, path+"/"+jsontree.Escape(key), values[key])
 	}
 }
 
 func (p *Pod) patchSpec(d *jsontree.Operations) {
-	var inner jsontree.Operations
-	patchContainers(&inner, "/spec/initContainers", p.sent&initContainers != 0, p.InitContainers)
-	patchContainers(&inner, "/spec/containers", p.sent&containers != 0, p.Containers)
-	patchList(&inner, "/spec/volumes", p.sent&volumes != 0, p.changed.volumes)
-	patchList(&inner, "/spec/imagePullSecrets", p.sent&imagePullSecrets != 0, p.changed.imagePullSecrets)
-	patchList(&inner, "/spec/readinessGates", p.sent&readinessGates != 0, p.changed.readinessGates)
-	if !inner.Empty() && p.sent&spec == 0 {
-		d.Append(jsontree.Add, "/spec", jsontext.Value("{}"))
+	if p.sent&spec != 0 {
+		p.patchLists(d)
+		return
 	}
-	d.Join(inner)
+	var inner jsontree.Operations
+	if p.patchLists(&inner); !inner.Empty() {
+		d.Append(jsontree.Add, "/spec", jsontext.Value("{}"))
+		d.Join(inner)
+	}
+}
+
+func (p *Pod) patchLists(d *jsontree.Operations) {
+	patchContainers(d, "/spec/initContainers", p.sent&initContainers != 0, p.InitContainers)
+	patchContainers(d, "/spec/containers", p.sent&containers != 0, p.Containers)
+	patchList(d, "/spec/volumes", p.sent&volumes != 0, p.changed.volumes)
+	patchList(d, "/spec/imagePullSecrets", p.sent&imagePullSecrets != 0, p.changed.imagePullSecrets)
+	patchList(d, "/spec/readinessGates", p.sent&readinessGates != 0, p.changed.readinessGates)
 }
 
 // patchList appends entries to a list that is otherwise as sent.
@@ -76,7 +83,7 @@ func patchList(d *jsontree.Operations, path string, present bool, entries []json
 // ascending order, so that each one's index is its final one.
 func patchContainers(d *jsontree.Operations, path string, present bool, list []*Container) {
 	for _, c := range list {
-		if c.origin >= 0 {
+		if c.origin >= 0 && (c.dirty || c.changes != nil) {
 			patchContainer(d, path+"/"+strconv.Itoa(c.origin), c)
 		}
 	}
@@ -112,8 +119,8 @@ func patchContainer(d *jsontree.Operations, path string, c *Container) {
 		d.Append(jsontree.Replace, path, c.render())
 		return
 	}
-	for f, entries := range c.added {
-		for _, e := range c.edited[f] {
+	for f, entries := range c.changes.added {
+		for _, e := range c.changes.edited[f] {
 			d.Append(jsontree.Replace, path+"/"+fieldNames[f]+"/"+strconv.Itoa(e.index), e.value)
 		}
 		patchList(d, path+"/"+fieldNames[f], c.lists[f] != nil, entries)

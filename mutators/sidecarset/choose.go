@@ -98,7 +98,7 @@ func (in *injection) had(versions ...*Compiled) (*Compiled, error) {
 		return nil, err
 	}
 	for _, v := range versions {
-		fields := hashes.entries[v.name].fields
+		fields, _ := hashes.of(v.name)
 		if fields.Hash != v.hash || fields.ControllerRevision != v.latestRevision {
 			continue
 		}

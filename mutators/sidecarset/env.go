@@ -146,6 +146,9 @@ func (in *injection) variable(c *podview.Container, name string) (variable, erro
 		if err != nil {
 			return variable{}, err
 		}
+		if in.env == nil {
+			in.env = make(map[*podview.Container]map[string]jsontext.Value)
+		}
 		in.env[c] = byName
 	}
 	return variable{name: name, raw: byName[name]}, nil

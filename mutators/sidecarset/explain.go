@@ -124,8 +124,7 @@ func (m *Mutator) Explain(ctx context.Context, pod *podview.Pod) ([]Explanation,
 		found[name] = e
 	}
 	for name, e := range found {
-		if record, ok := records.entries[name]; ok {
-			f := record.fields
+		if f, ok := records.of(name); ok {
 			e.Recorded = &Version{Hash: f.Hash, Revision: f.ControllerRevision, Time: f.UpdateTimestamp}
 			found[name] = e
 		}

@@ -21,8 +21,8 @@ type injection struct {
 	bases    []string
 	warnings []string
 
-	claims map[string]*Compiled // who brings a container of the name
-	env    map[*podview.Container]map[string]jsontext.Value
+	claims map[string]*Compiled                             // who brings a container of the name
+	env    map[*podview.Container]map[string]jsontext.Value // nil until a variable is looked for
 
 	// What resources policies compute from: targets is nil until one asks, and matched are all SidecarSets of the Pod, also
 	// those left out.
@@ -38,7 +38,6 @@ type injection struct {
 func (m *Mutator) newInjection(ctx context.Context, pod *podview.Pod, sets []*Compiled, bases []string) (*injection, error) {
 	in := &injection{
 		m: m, pod: pod, bases: bases, matched: sets, claims: map[string]*Compiled{},
-		env: map[*podview.Container]map[string]jsontext.Value{},
 	}
 	for i := range sets {
 		set, err := in.choose(ctx, sets[i])

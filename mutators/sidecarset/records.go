@@ -1,7 +1,6 @@
 package sidecarset
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,14 +16,28 @@ import (
 // records is one of the two annotations that say which version of which SidecarSet a Pod has (sidecarset.md §4.7).
 type records struct {
 	annotation string
-	entries    map[string]record
+	entries    []record // a few, in no order
 	changed    bool
 }
 
-// record is one SidecarSet's entry. raw is its JSON as found or made; entries of other SidecarSets keep theirs.
+// record is one SidecarSet's entry. raw is its JSON as found, which entries of other SidecarSets keep; nil if it is to be
+// made.
 type record struct {
+	name   string
 	raw    jsontext.Value
 	fields recordFields
+}
+
+// of is what is recorded of a SidecarSet.
+func (r *records) of(name string) (fields recordFields, found bool) {
+	if i := r.index(name); i >= 0 {
+		return r.entries[i].fields, true
+	}
+	return recordFields{}, false
+}
+
+func (r *records) index(name string) int {
+	return slices.IndexFunc(r.entries, func(e record) bool { return e.name == name })
 }
 
 type recordFields struct {
@@ -38,7 +51,7 @@ type recordFields struct {
 // readRecords reads an annotation of a Pod, which has none when it is new. Entries of the format before OpenKruise 0.5,
 // only a hash, are converted.
 func readRecords(pod *podview.Pod, annotation string) (*records, error) {
-	r := &records{annotation: annotation, entries: map[string]record{}}
+	r := &records{annotation: annotation}
 	found := pod.Annotations[annotation]
 	if found == "" {
 		return r, nil
@@ -48,15 +61,15 @@ func readRecords(pod *podview.Pod, annotation string) (*records, error) {
 		return nil, unreadable(annotation, err)
 	}
 	for name, raw := range raws {
-		e := record{raw: raw}
+		e := record{name: name, raw: raw}
 		if raw.Kind() == jsontext.KindString {
 			e.fields.SidecarSetName = name
 			_ = json.Unmarshal(raw, &e.fields.Hash, readOptions) // a string always decodes into a string
-			e.raw, r.changed = e.fields.encode(), true
+			e.raw, r.changed = nil, true
 		} else if err := json.Unmarshal(raw, &e.fields, readOptions); err != nil {
 			return nil, unreadable(annotation, err)
 		}
-		r.entries[name] = e
+		r.entries = append(r.entries, e)
 	}
 	return r, nil
 }
@@ -69,7 +82,7 @@ func unreadable(annotation string, err error) error {
 // has tells whether the Pod records that it has this very version of a sidecar. The hash does not speak for plain init
 // containers, so for those the revision must be the same too, as far as both are known.
 func (r *records) has(set *Compiled, s *sidecar) bool {
-	e := r.entries[set.name].fields
+	e, _ := r.of(set.name)
 	if e.Hash != set.hash {
 		return false
 	}
@@ -78,26 +91,29 @@ func (r *records) has(set *Compiled, s *sidecar) bool {
 
 // put records a version. A record of the same hash keeps its time.
 func (r *records) put(name string, fields recordFields) {
-	old, ok := r.entries[name]
-	if ok && old.fields.Hash == fields.Hash {
-		if old.fields.UpdateTimestamp != "" {
-			fields.UpdateTimestamp = old.fields.UpdateTimestamp
+	i := r.index(name)
+	if i < 0 {
+		i = len(r.entries)
+		r.entries = append(r.entries, record{name: name})
+	} else if old := &r.entries[i].fields; old.Hash == fields.Hash {
+		if old.UpdateTimestamp != "" {
+			fields.UpdateTimestamp = old.UpdateTimestamp
 		}
 		if fields.ControllerRevision == "" {
-			fields.ControllerRevision = old.fields.ControllerRevision
+			fields.ControllerRevision = old.ControllerRevision
+		}
+		if old.equal(fields) {
+			return
 		}
 	}
-	if ok && old.fields.equal(fields) {
-		return
-	}
-	r.entries[name] = record{raw: fields.encode(), fields: fields}
+	r.entries[i] = record{name: name, fields: fields}
 	r.changed = true
 }
 
 // drop forgets a SidecarSet.
 func (r *records) drop(name string) {
-	if _, ok := r.entries[name]; ok {
-		delete(r.entries, name)
+	if i := r.index(name); i >= 0 {
+		r.entries = slices.Delete(r.entries, i, i+1)
 		r.changed = true
 	}
 }
@@ -107,9 +123,14 @@ func (r *records) write(pod *podview.Pod) {
 	if !r.changed {
 		return
 	}
-	out := append(make(jsontext.Value, 0, 1024), '{')
-	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
-		out = appendMember(out, name, r.entries[name].raw)
+	slices.SortFunc(r.entries, func(a, b record) int { return strings.Compare(a.name, b.name) })
+	out := append(make(jsontext.Value, 0, len(r.entries)*recordSize), '{')
+	for i := range r.entries {
+		e := &r.entries[i]
+		out = appendMember(out, e.name, e.raw)
+		if e.raw == nil {
+			out = e.fields.appendTo(out)
+		}
 	}
 	pod.SetAnnotation(r.annotation, string(append(out, '}')))
 }
@@ -119,10 +140,12 @@ func (f recordFields) equal(other recordFields) bool {
 		slices.Equal(f.SidecarList, other.SidecarList) && f.ControllerRevision == other.ControllerRevision
 }
 
-// encode writes an entry as OpenKruise does: members in this order, no time and no list as null, and no revision as no
+// recordSize is about the size of an entry: a hash, a time and a few names.
+const recordSize = 320
+
+// appendTo writes an entry as OpenKruise does: members in this order, no time and no list as null, and no revision as no
 // member.
-func (f *recordFields) encode() jsontext.Value {
-	out := make(jsontext.Value, 0, 512) // two hashes and a few names
+func (f *recordFields) appendTo(out jsontext.Value) jsontext.Value {
 	out = append(out, `{"updateTimestamp":`...)
 	if f.UpdateTimestamp == "" {
 		out = append(out, "null"...)
