@@ -186,7 +186,10 @@ func TestReplicasOnAnAPIServer(t *testing.T) {
 	w.untilAdmitted("other", "web")
 	w.Run("a new namespace is known at once", func(*testing.T) { newNamespaces(w) })
 	w.Run("rolling restarts go unnoticed", func(*testing.T) { rollingRestarts(w, first) })
+	w.Run("rules are swapped each second", func(*testing.T) { swappedRules(w) })
 	w.Run("SidecarSets are followed", func(*testing.T) { changes(w) })
+	w.Run("what concerns no webhook needs no replica", func(*testing.T) { unconcerned(w) })
+	w.start()
 	w.Run("a Secret that is uninstalled stays away", func(*testing.T) { uninstalledSecret(w) })
 	w.Run("what others register is left to them", func(*testing.T) { registeredByOthers(w) })
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -62,6 +63,13 @@ func (s *service) forward(conn net.Conn) {
 		}()
 	}
 	<-ended
+}
+
+// any says whether there is a replica to send requests to.
+func (s *service) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.replicas, func(r *running) bool { return r.ready.Load() })
 }
 
 // pick is the address of a replica that was ready when last probed, in turn.
