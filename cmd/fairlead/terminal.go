@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/terminal/explain"
 	"github.com/fairlead-io/fairlead/internal/terminal/review"
 )
 
@@ -16,7 +17,7 @@ const completionName = "kubectl_complete-fairlead"
 
 // newTerminalCommands makes the commands for a person at a terminal.
 func newTerminalCommands(program terminal.Program) []*cobra.Command {
-	return []*cobra.Command{review.NewCommand(program)}
+	return []*cobra.Command{review.NewCommand(program), explain.NewCommand(program)}
 }
 
 // arguments are those of the command line; under its other name the program completes.

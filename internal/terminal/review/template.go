@@ -117,3 +117,9 @@ func podOf(template *jsontree.Node, workload header, creator schema.GroupVersion
 	pod = append(append(pod, `,"spec":`...), template.Get("spec").Bytes()...)
 	return append(pod, '}'), nil
 }
+
+// IsPod says whether a request is about a Pod itself.
+func IsPod(request Request) (bool, error) {
+	h, err := readHeader(request.Object)
+	return h.kind.GroupKind() == schema.GroupKind{Kind: "Pod"}, err
+}

@@ -18,9 +18,6 @@ func Print(t *terminal.Text, r *Result, object bool) {
 	t.Line("%s", t.In(terminal.Bold, title(r)))
 	for _, verdict := range r.Webhooks {
 		t.Line("  %s: %s", verdict.Webhook, words(t, verdict))
-		for _, condition := range verdict.NotEvaluated {
-			t.Line("    only if its match condition holds: %s", condition)
-		}
 	}
 	for _, note := range r.Notes {
 		t.Line("  %s %s", t.In(terminal.Dim, "note:"), note)
@@ -55,15 +52,23 @@ func title(r *Result) string {
 func words(t *terminal.Text, v Verdict) string {
 	switch v.Decision {
 	case Changed:
-		return t.In(terminal.Good, "changes it")
+		return t.In(terminal.Good, "changes it") + provided(v)
 	case Denied:
-		return t.In(terminal.Bad, fmt.Sprintf("denies it (%d %s)", v.Code, v.Reason)) + ": " + v.Message
+		return t.In(terminal.Bad, fmt.Sprintf("denies it (%d %s)", v.Code, v.Reason)) + provided(v) + ": " + v.Message
 	case Failed:
 		return t.In(terminal.Bad, fmt.Sprintf("cannot judge it (%d)", v.Code)) + ": " + v.Message +
 			fmt.Sprintf("; its failure policy is %s", v.FailurePolicy)
 	default:
 		return t.In(terminal.Good, "allows it")
 	}
+}
+
+// provided says of a verdict that the API server may not ask for it.
+func provided(v Verdict) string {
+	if len(v.NotEvaluated) == 0 {
+		return ""
+	}
+	return ", if its match conditions hold"
 }
 
 func conclusion(t *terminal.Text, r *Result) string {
@@ -75,7 +80,7 @@ func conclusion(t *terminal.Text, r *Result) string {
 	case len(r.Patch) == 0:
 		return t.In(terminal.Good, "=> allowed, unchanged")
 	default:
-		return t.In(terminal.Good, fmt.Sprintf("=> allowed, with %d changes", len(r.Patch)))
+		return t.In(terminal.Good, fmt.Sprintf("=> allowed, changed (%d operations)", len(r.Patch)))
 	}
 }
 
