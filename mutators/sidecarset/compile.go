@@ -84,10 +84,14 @@ var readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.
 // Compile reads a SidecarSet of version v1alpha1 or v1beta1, as JSON. Its error names the SidecarSet, as far as that
 // can be read, and the field that cannot be used.
 func Compile(raw []byte) (*Compiled, error) {
-	doc, err := readDocument(raw)
+	doc, _, err := readDocument(raw)
 	if err != nil {
 		return nil, err
 	}
+	return compileDocument(doc)
+}
+
+func compileDocument(doc *document) (*Compiled, error) {
 	c := &Compiled{
 		name:             doc.Metadata.Name,
 		hash:             doc.Metadata.Annotations[v1beta1.SidecarSetHashAnnotation],
@@ -103,26 +107,26 @@ func Compile(raw []byte) (*Compiled, error) {
 }
 
 // readDocument reads a SidecarSet. One without its hashes did not pass our defaulting (it was stored before there was
-// any, or comes from a file), and passes it now.
-func readDocument(raw []byte) (*document, error) {
-	doc := new(document)
+// any, or comes from a file), and passes it now. source is what was read in the end.
+func readDocument(raw []byte) (doc *document, source []byte, err error) {
+	doc = new(document)
 	if err := json.Unmarshal(raw, doc, readOptions); err != nil {
-		return nil, fmt.Errorf("reading SidecarSet: %w", err)
+		return nil, nil, fmt.Errorf("reading SidecarSet: %w", err)
 	}
 	annotations := doc.Metadata.Annotations
 	hash, hashWithoutImage := annotations[v1beta1.SidecarSetHashAnnotation], annotations[v1beta1.SidecarSetHashWithoutImageAnnotation]
 	if hash != "" && hashWithoutImage != "" {
-		return doc, nil
+		return doc, raw, nil
 	}
 	result, err := defaults.SidecarSet(raw)
 	if err != nil {
-		return nil, fmt.Errorf("defaulting SidecarSet %q: %w", doc.Metadata.Name, err)
+		return nil, nil, fmt.Errorf("defaulting SidecarSet %q: %w", doc.Metadata.Name, err)
 	}
 	*doc = document{}
 	if err := json.Unmarshal(result.Object, doc, readOptions); err != nil {
-		return nil, fmt.Errorf("reading SidecarSet with its defaults: %w", err)
+		return nil, nil, fmt.Errorf("reading SidecarSet with its defaults: %w", err)
 	}
-	return doc, nil
+	return doc, result.Object, nil
 }
 
 func (c *Compiled) compile(doc *document) error {

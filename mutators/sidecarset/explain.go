@@ -187,12 +187,7 @@ func (m *Mutator) unselected(ctx context.Context, pod *podview.Pod, set *Compile
 	if over(pod) {
 		return PodIsOver, "the Pod is being deleted or has ended", nil
 	}
-	rest, err := m.inNamespace(ctx, namespaceOf(pod), []*Compiled{set})
-	if err != nil {
-		return "", "", err
-	}
-	if len(rest) == 0 {
-		why, err := m.otherNamespace(ctx, pod, set)
+	if why, err := m.otherNamespace(ctx, pod, set); err != nil || why != "" {
 		return OtherNamespace, why, err
 	}
 	switch requirements, selectable := set.selector.Requirements(); {
@@ -208,14 +203,20 @@ func (m *Mutator) unselected(ctx context.Context, pod *podview.Pod, set *Compile
 	return "", "", nil
 }
 
+// otherNamespace is why a SidecarSet does not select Pods of the Pod's namespace, "" if it does.
 func (m *Mutator) otherNamespace(ctx context.Context, pod *podview.Pod, set *Compiled) (string, error) {
+	if set.namespaceSelector == nil {
+		return "", nil
+	}
 	name := namespaceOf(pod)
 	found, exists, err := m.namespaces.Labels(ctx, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("looking up namespace %q: %w", name, err)
-	}
-	if !exists {
+	case !exists:
 		return fmt.Sprintf("there is no namespace %s", name), nil
+	case set.namespaceSelector.Matches(labels.Set(found)):
+		return "", nil
 	}
 	requirements, _ := set.namespaceSelector.Requirements()
 	return fmt.Sprintf("namespace %s %s", name, unmet(requirements, found)), nil

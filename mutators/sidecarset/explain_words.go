@@ -16,7 +16,7 @@ func (x *Index) all() (sets []*Compiled, failures map[string]error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, f := range x.sets {
-		sets = append(sets, f.set)
+		sets = append(sets, x.compiled.of(f))
 	}
 	return sets, failures
 }
@@ -30,7 +30,7 @@ func (x *Index) Pinned(name string) (namespaces []string, found bool) {
 	if !found {
 		return nil, false
 	}
-	return f.set.pinned, true
+	return x.compiled.of(f).pinned, true
 }
 
 func over(pod *podview.Pod) bool {

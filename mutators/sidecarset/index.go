@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -13,16 +14,13 @@ import (
 // a Pod grows with the Pod's labels and not with the number of SidecarSets. It is safe for concurrent use; readers wait
 // only while a SidecarSet, compiled before, is moved between its places.
 type Index struct {
+	seed     maphash.Seed
+	compiled compiled
+
 	mu       sync.RWMutex
 	sets     map[string]*filed
-	places   map[place][]*Compiled
+	places   map[uint64][]*filed // by the hash of a place
 	failures map[string]error
-}
-
-// filed is a SidecarSet and where it lies. A paused one lies nowhere.
-type filed struct {
-	set    *Compiled
-	places []place
 }
 
 // place is a condition that a Pod meets or not, found without looking at any SidecarSet.
@@ -47,13 +45,16 @@ const maxPlaces = 10_000
 
 // NewIndex makes an empty index.
 func NewIndex() *Index {
-	return &Index{sets: map[string]*filed{}, places: map[place][]*Compiled{}, failures: map[string]error{}}
+	return &Index{
+		seed: maphash.MakeSeed(), compiled: newCompiled(),
+		sets: map[string]*filed{}, places: map[uint64][]*filed{}, failures: map[string]error{},
+	}
 }
 
 // Upsert puts a SidecarSet, as JSON of either version, into force. One that does not compile leaves its last good
 // version in force, or nothing if there was none, and is reported by Failures until it compiles or is deleted.
 func (x *Index) Upsert(raw []byte) error {
-	set, err := Compile(raw)
+	set, f, err := file(raw)
 	if err != nil {
 		if name, unreadable := nameOfObject(raw); unreadable == nil && name != "" {
 			x.mu.Lock()
@@ -62,24 +63,30 @@ func (x *Index) Upsert(raw []byte) error {
 		}
 		return err
 	}
-	x.put(set)
+	x.put(set, f)
 	return nil
 }
 
-func (x *Index) put(set *Compiled) {
+// put files a SidecarSet. A paused one lies nowhere.
+func (x *Index) put(set *Compiled, f *filed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.failures, set.name)
 	x.remove(set.name)
-	f := &filed{set: set}
 	if !set.paused {
-		f.places = x.choose(set)
+		for _, p := range x.choose(set) {
+			f.places = append(f.places, x.hash(p))
+		}
 	}
 	x.sets[set.name] = f
 	for _, p := range f.places {
-		x.places[p] = append(x.places[p], set)
+		x.places[p] = append(x.places[p], f)
 	}
+	x.compiled.used.Add(f, set)
 }
+
+// hash stands for a place. That two places share one only means that a Pod has a candidate more, or one twice.
+func (x *Index) hash(p place) uint64 { return maphash.Comparable(x.seed, p) }
 
 // Delete takes a SidecarSet out of force. Deleting an unknown one does nothing.
 func (x *Index) Delete(name string) {
@@ -109,8 +116,9 @@ func (x *Index) remove(name string) {
 		return
 	}
 	delete(x.sets, name)
+	x.compiled.used.Remove(old)
 	for _, p := range old.places {
-		rest := slices.DeleteFunc(x.places[p], func(set *Compiled) bool { return set == old.set })
+		rest := slices.DeleteFunc(x.places[p], func(f *filed) bool { return f == old })
 		if len(rest) == 0 {
 			delete(x.places, p)
 		} else {
@@ -175,20 +183,20 @@ func placesOf(r labels.Requirement, namespaces []string) (places []place) {
 func (x *Index) crowd(places []place) int {
 	n := len(places)
 	for _, p := range places {
-		n += len(x.places[p])
+		n += len(x.places[x.hash(p)])
 	}
 	return n
 }
 
-// candidates are the SidecarSets that may select a Pod; every one that does is among them, once.
-func (x *Index) candidates(namespace string, labels map[string]string) (found []*Compiled) {
+// candidates are the SidecarSets that may select a Pod; every one that does is among them.
+func (x *Index) candidates(namespace string, labels map[string]string) (found []*filed) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, namespace := range [...]string{namespace, ""} {
-		found = append(found, x.places[place{namespace: namespace}]...)
+		found = append(found, x.places[x.hash(place{namespace: namespace})]...)
 		for key, value := range labels {
-			found = append(found, x.places[place{namespace: namespace, kind: hasLabel, key: key}]...)
-			found = append(found, x.places[place{namespace: namespace, kind: hasValue, key: key, value: value}]...)
+			found = append(found, x.places[x.hash(place{namespace: namespace, kind: hasLabel, key: key})]...)
+			found = append(found, x.places[x.hash(place{namespace: namespace, kind: hasValue, key: key, value: value})]...)
 		}
 	}
 	return found

@@ -19,8 +19,8 @@ func set(name, spec string) string {
 }
 
 func (x *Index) named(namespace string, labels map[string]string) (names []string) {
-	for _, c := range x.candidates(namespace, labels) {
-		names = append(names, c.name)
+	for _, f := range x.candidates(namespace, labels) {
+		names = append(names, x.compiled.of(f).name)
 	}
 	slices.Sort(names)
 	return names

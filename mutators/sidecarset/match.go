@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/fairlead-io/fairlead/mutators/podview"
 )
 
@@ -24,14 +22,18 @@ func (m *Mutator) match(ctx context.Context, pod *podview.Pod) (sets []*Compiled
 	if namespace == "" {
 		namespace = "default"
 	}
-	sets = m.index.candidates(namespace, pod.Labels)
-	sets = slices.DeleteFunc(sets, func(s *Compiled) bool { return !s.selector.Matches(labels.Set(pod.Labels)) })
-	if sets, err = m.inNamespace(ctx, namespace, sets); err != nil {
+	found := m.index.candidates(namespace, pod.Labels)
+	found = slices.DeleteFunc(found, func(f *filed) bool { return !f.labels.match(pod.Labels) })
+	if found, err = m.inNamespace(ctx, namespace, found); err != nil {
 		return nil, nil, err
+	}
+	for _, f := range found {
+		sets = append(sets, m.index.compiled.of(f))
 	}
 	slices.SortFunc(sets, func(a, b *Compiled) int {
 		return cmp.Or(group(a)-group(b), cmp.Compare(a.name, b.name))
 	})
+	sets = slices.CompactFunc(sets, func(a, b *Compiled) bool { return a.name == b.name })
 	for _, s := range sets {
 		if s.base != "" {
 			bases = append(bases, s.base)
@@ -50,15 +52,15 @@ func group(s *Compiled) int {
 
 // inNamespace drops the SidecarSets whose namespaceSelector does not match. The namespace is looked up only when one has
 // a namespaceSelector, since a cache that does not know it yet costs a request.
-func (m *Mutator) inNamespace(ctx context.Context, namespace string, sets []*Compiled) ([]*Compiled, error) {
-	if !slices.ContainsFunc(sets, func(s *Compiled) bool { return s.namespaceSelector != nil }) {
+func (m *Mutator) inNamespace(ctx context.Context, namespace string, sets []*filed) ([]*filed, error) {
+	if !slices.ContainsFunc(sets, func(f *filed) bool { return !f.everywhere }) {
 		return sets, nil
 	}
-	found, exists, err := m.namespaces.Labels(ctx, namespace)
+	labels, exists, err := m.namespaces.Labels(ctx, namespace)
 	if err != nil {
 		return nil, fmt.Errorf("looking up namespace %q: %w", namespace, err)
 	}
-	return slices.DeleteFunc(sets, func(s *Compiled) bool {
-		return s.namespaceSelector != nil && (!exists || !s.namespaceSelector.Matches(labels.Set(found)))
+	return slices.DeleteFunc(sets, func(f *filed) bool {
+		return !f.everywhere && (!exists || !f.namespace.match(labels))
 	}), nil
 }

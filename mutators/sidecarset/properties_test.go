@@ -112,7 +112,7 @@ func TestInjectionTouchesOnlyWhatItOwns(t *testing.T) {
 func sidecarNames(index *Index) map[any]bool {
 	names := map[any]bool{}
 	for _, f := range index.sets {
-		for _, s := range f.set.all {
+		for _, s := range index.compiled.of(f).all {
 			for i := range s.instances {
 				names[s.instances[i].template.Name] = true
 			}
@@ -168,12 +168,14 @@ func TestInjectionIsDeterministic(t *testing.T) {
 		b, pod := drawBed(t)
 		_, ops := b.inject(t, pod)
 		shuffled := NewIndex()
-		var sets []*Compiled
+		var sets []string
 		for _, f := range b.index.sets { // a map's order
-			sets = append(sets, f.set)
+			sets = append(sets, f.document)
 		}
 		for _, s := range append(sets, sets...) {
-			shuffled.put(s)
+			if err := shuffled.Upsert([]byte(s)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		b.index = shuffled
 		_, again := b.inject(t, pod)
