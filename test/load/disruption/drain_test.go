@@ -22,11 +22,8 @@ spec:
 
 // TestNoReviewFailsOnADrain sends 300 reviews a second, half of them over HTTP/2, while two replicas are replaced in turn.
 func TestNoReviewFailsOnADrain(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(objects), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s := newService(t)
+	dir := writeObjects(t)
 	begin := func(name string) *replica {
 		r := start(t, name, nil, nil, "--standalone", "--objects="+dir)
 		s.add(r)
@@ -34,9 +31,7 @@ func TestNoReviewFailsOnADrain(t *testing.T) {
 		return r
 	}
 	first, second := begin("first"), begin("second")
-	const each = time.Second / 150
-	over1 := startReviews(t, s.Addr().String(), each, http1())
-	over2 := startReviews(t, s.Addr().String(), each, http2())
+	over1, over2 := startBoth(t, s)
 	for range drains {
 		fresh := begin("another")
 		first.terminate(t)
@@ -44,4 +39,20 @@ func TestNoReviewFailsOnADrain(t *testing.T) {
 	}
 	over1.end(t)
 	over2.end(t)
+}
+
+func writeObjects(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(objects), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// startBoth sends 300 reviews a second, half of them over each protocol.
+func startBoth(t *testing.T, s *service) (over1, over2 *reviews) {
+	t.Helper()
+	const each = time.Second / 150
+	return startReviews(t, s.Addr().String(), each, http1()), startReviews(t, s.Addr().String(), each, http2())
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,8 +46,14 @@ type reviews struct {
 	busy     sync.WaitGroup
 	mu       sync.Mutex
 	answered int
-	failures []error
+	failures []failure
 	longest  time.Duration
+}
+
+// failure is a review that was not answered as it should be.
+type failure struct {
+	began, ended time.Time
+	err          error
 }
 
 func startReviews(t *testing.T, address string, every time.Duration, transport *http.Transport) *reviews {
@@ -80,7 +87,7 @@ func (r *reviews) once(client *http.Client, url string) {
 	defer r.mu.Unlock()
 	r.longest = max(r.longest, time.Since(began))
 	if err != nil {
-		r.failures = append(r.failures, err)
+		r.failures = append(r.failures, failure{began, time.Now(), err})
 		return
 	}
 	r.answered++
@@ -106,12 +113,29 @@ func (r *reviews) ask(client *http.Client, url string) error {
 	return nil
 }
 
+// end stops, and reports every failure.
 func (r *reviews) end(t *testing.T) {
+	t.Helper()
+	r.endExcept(t, func(failure) bool { return false })
+}
+
+// failedAfter counts the failures in a span, and tells how long after its beginning the last one was noticed.
+func (r *reviews) failedAfter(s span) (n int, last time.Duration) {
+	for _, f := range r.failures {
+		if s.overlaps(f.began, f.ended) {
+			n++
+			last = max(last, f.ended.Sub(s.from))
+		}
+	}
+	return n, last
+}
+
+func (r *reviews) endExcept(t *testing.T, excused func(failure) bool) {
 	t.Helper()
 	r.stop()
 	r.busy.Wait()
-	if len(r.failures) > 0 {
-		t.Errorf("HTTP/%d: %d reviews failed, the first: %v", r.protocol, len(r.failures), r.failures[0])
+	if wrong := slices.DeleteFunc(slices.Clone(r.failures), excused); len(wrong) > 0 {
+		t.Errorf("HTTP/%d: %d reviews failed that nothing excuses, the first: %v", r.protocol, len(wrong), wrong[0].err)
 	}
 	if r.answered == 0 {
 		t.Errorf("HTTP/%d: no review was answered", r.protocol)
