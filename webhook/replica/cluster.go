@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -45,6 +46,7 @@ func (c Cluster) Run(ctx context.Context) error {
 		return err
 	}
 	defer l.close()
+	limitMemory(os.DirFS("/sys/fs/cgroup"), os.Getenv("GOMEMLIMIT"))
 	client, conversion, err := c.clients()
 	if err != nil {
 		return err
