@@ -229,3 +229,14 @@ func TestWithoutACluster(t *testing.T) {
 		t.Errorf("%+v %+v", got, got.Status)
 	}
 }
+
+// A refusal says what is wrong of a value, and does not repeat megabytes of it.
+func TestLongValuesAreCutShort(t *testing.T) {
+	handler := engineWith(t, prometheus.NewRegistry()).Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"})
+	name := strings.Repeat("é", 100_000)
+	got := handler.Handle(t.Context(), create(`{"apiVersion":"apps.kruise.io/v1beta1","metadata":{"name":"`+name+`"},
+		"spec":{"selector":{"matchLabels":{"a":"b"}},"containers":[{"name":"c"}]}}`))
+	if got.Allowed || len(got.Status.Message) > 1000 || !strings.Contains(got.Status.Message, `é...": must be at most 63 letters`) {
+		t.Errorf("%d bytes: %.600s", len(got.Status.Message), got.Status.Message)
+	}
+}

@@ -87,12 +87,20 @@ func (s *ruleset) violation(item any) (Violation, error) {
 	return v, nil
 }
 
+// longestValue is how many bytes of a text a message repeats: who wrote it knows the rest, and an answer must not be as
+// long as what was sent.
+const longestValue = 256
+
 // badValue is the wrong value, if the rule gives one.
 func badValue(members map[string]any) any {
-	if value, given := members["value"]; given {
-		return value
+	value, given := members["value"]
+	if !given {
+		return field.OmitValueType{}
 	}
-	return field.OmitValueType{}
+	if text, ok := value.(string); ok && len(text) > longestValue {
+		return strings.ToValidUTF8(text[:longestValue], "") + "..."
+	}
+	return value
 }
 
 // status is the refusal of an object for all of its mistakes, in the form and words of the API server's own.

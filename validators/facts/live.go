@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,8 +32,14 @@ var (
 // NewLive makes a reader; namespace is the release namespace.
 func NewLive(client kubernetes.Interface, namespace string) *Live { return &Live{client, namespace} }
 
+// namable says whether an object may have a name. Others must not become a part of a URL: ".." leads somewhere else.
+func namable(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
+
 // SidecarSet implements Reader.
 func (l *Live) SidecarSet(ctx context.Context, name string) (canary, found bool, err error) {
+	if !namable(name) {
+		return false, false, nil
+	}
 	raw, err := l.get(ctx, "/apis", v1beta1.GroupVersion.Group, v1beta1.GroupVersion.Version, "sidecarsets", name)
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
@@ -52,6 +59,9 @@ func (l *Live) SidecarSet(ctx context.Context, name string) (canary, found bool,
 // Revision implements Reader. A revision of another SidecarSet does not count, whatever its name.
 func (l *Live) Revision(ctx context.Context, sidecarSet, name, customVersion string) (bool, error) {
 	revisions := l.client.AppsV1().ControllerRevisions(l.namespace)
+	if name != "" && !namable(name) {
+		return false, nil
+	}
 	if name != "" {
 		revision, err := revisions.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -88,6 +98,9 @@ func (l *Live) Configuration(ctx context.Context, key string) (string, error) {
 
 // Object implements Objects.
 func (l *Live) Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (jsontext.Value, bool, error) {
+	if !namable(name) {
+		return nil, false, nil
+	}
 	raw, err := l.get(ctx, append(segments(resource, namespace), name)...)
 	if apierrors.IsNotFound(err) {
 		return nil, false, nil

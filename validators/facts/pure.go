@@ -56,7 +56,8 @@ func term(value any) (*ast.Term, error) {
 	return ast.NewTerm(converted), nil
 }
 
-var percentage = regexp.MustCompile(`^[0-9]+%$`)
+// percentage has no more digits than whoever computes with it can read.
+var percentage = regexp.MustCompile(`^[0-9]{1,9}%$`)
 
 func intOrPercent(value ast.Value) string {
 	const wanted = `must be a number that is not negative, or a percentage such as "20%"`
