@@ -17,7 +17,7 @@ func Violated(ctx context.Context, e *Engine, kind schema.GroupKind, req *admiss
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := e.Judge(ctx, "apps/"+strings.ToLower(kind.Kind), input)
+	verdict, err := e.Judge(ctx, strings.TrimSuffix(kind.Group, groupSuffix)+"/"+strings.ToLower(kind.Kind), input)
 	for _, v := range verdict.Violations {
 		ids = append(ids, v.Rule)
 	}

@@ -33,12 +33,14 @@ type table struct {
 }
 
 type example struct {
-	Rule  string            `json:"rule"`
-	Old   json.RawMessage   `json:"old"`
-	Patch json.RawMessage   `json:"patch"`
-	Right json.RawMessage   `json:"right"`
-	Code  int32             `json:"code"`
-	Want  map[string]string `json:"want"`
+	Rule  string          `json:"rule"`
+	Old   json.RawMessage `json:"old"`
+	Patch json.RawMessage `json:"patch"`
+	Right json.RawMessage `json:"right"`
+	Code  int32           `json:"code"`
+	// Off are gates that are off.
+	Off  []string          `json:"off"`
+	Want map[string]string `json:"want"`
 }
 
 func tables(t testing.TB) (all []table) {
@@ -87,7 +89,24 @@ func (cluster) Problems(_ context.Context, pod dryrun.Pod) ([]dryrun.Problem, er
 	return nil, nil
 }
 
+// gates are those that are on while a case is judged, unless it says otherwise.
+func gates(off ...string) map[string]any {
+	on := map[string]any{"SidecarSetPatchPodMetadataDefaultsAllowed": false}
+	for _, gate := range []string{
+		"StatefulSetAutoResizePVCGate", "WorkloadSpread", "PodUnavailableBudgetDeleteGate", "PodUnavailableBudgetUpdateGate",
+		"KruiseDaemon", "ImagePullJobGate", "ResourceDistributionGate", "PodProbeMarkerGate",
+	} {
+		on[gate] = !slices.Contains(off, gate)
+	}
+	return on
+}
+
 func newEngine(t testing.TB, others ...json.RawMessage) *validators.Engine {
+	t.Helper()
+	return newEngineWith(t, gates(), others...)
+}
+
+func newEngineWith(t testing.TB, on map[string]any, others ...json.RawMessage) *validators.Engine {
 	t.Helper()
 	index := overlap.NewIndex()
 	for _, other := range others {
@@ -96,8 +115,10 @@ func newEngine(t testing.TB, others ...json.RawMessage) *validators.Engine {
 		}
 	}
 	engine, err := validators.New(t.Context(), validators.Options{
-		Builtins:  facts.Builtins(facts.Sources{SidecarSets: index, Pods: cluster{}, Reader: cluster{}}),
-		Inventory: map[string]any{"gates": map[string]any{"SidecarSetPatchPodMetadataDefaultsAllowed": false}},
+		Builtins: facts.Builtins(facts.Sources{
+			SidecarSets: index, Pods: cluster{}, Reader: cluster{}, Templates: cluster{}, Objects: cluster{},
+		}),
+		Inventory: map[string]any{"gates": on},
 		Log:       logr.Discard(),
 	})
 	if err != nil {
@@ -133,6 +154,9 @@ func (x table) request(t testing.TB, old, patch json.RawMessage) *admission.Requ
 }
 
 func (x table) groupKind() schema.GroupKind {
+	if x.Kind == "PodUnavailableBudget" {
+		return schema.GroupKind{Group: "policy.kruise.io", Kind: x.Kind}
+	}
 	return schema.GroupKind{Group: "apps.kruise.io", Kind: x.Kind}
 }
 
@@ -153,6 +177,11 @@ func TestEveryRuleFires(t *testing.T) {
 		}
 		for _, c := range x.Cases {
 			t.Run(c.Rule, func(t *testing.T) {
+				engine, handler := engine, handler
+				if c.Off != nil {
+					engine = newEngineWith(t, gates(c.Off...), x.Others...)
+					handler = engine.Handler(x.groupKind())
+				}
 				x.check(t, handler, c)
 				if verdict := judge(t, engine, x, c); slices.Equal(verdict, []string{c.Rule}) {
 					fired[c.Rule] = true

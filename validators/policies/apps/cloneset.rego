@@ -1,0 +1,258 @@
+# METADATA
+# title: CloneSet
+# description: What a CloneSet must be, in either version (cloneset.md §9).
+# custom:
+#   kinds: [CloneSet]
+package fairlead.apps.cloneset
+
+import data.fairlead.shared.rollout
+import data.fairlead.shared.selector
+import data.fairlead.shared.template as templates
+
+spec := object.get(input.object, "spec", {})
+
+old := object.get(input, ["oldObject", "spec"], {})
+
+template := object.get(spec, "template", {})
+
+claims := object.get(spec, "volumeClaimTemplates", [])
+
+strategy := object.get(spec, "updateStrategy", {})
+
+alpha if endswith(input.object.apiVersion, "/v1alpha1")
+
+# rolling has the members that v1alpha1 has one level higher.
+rolling := strategy if alpha
+
+else := object.get(strategy, "rollingUpdate", {})
+
+rolling_field := "spec.updateStrategy" if alpha
+
+else := "spec.updateStrategy.rollingUpdate"
+
+# policy says how Pods are updated.
+policy := object.get(strategy, "type", "") if alpha
+
+else := object.get(rolling, "podUpdatePolicy", "")
+
+policy_field := "spec.updateStrategy.type" if alpha
+
+else := "spec.updateStrategy.rollingUpdate.podUpdatePolicy"
+
+replicas := object.get(spec, "replicas", 1)
+
+# METADATA
+# title: Replicas are not negative
+# description: spec.replicas is at least 0.
+# custom:
+#   id: cloneset-replicas
+deny contains {"rule": "cloneset-replicas", "field": "spec.replicas", "type": "invalid", "value": replicas, "message": "must not be negative"} if {
+	replicas < 0
+}
+
+# METADATA
+# title: The selector selects
+# description: spec.selector is a valid label selector that asks for something.
+# custom:
+#   id: cloneset-selector
+deny contains object.union(problem, {"rule": "cloneset-selector"}) if {
+	some problem in selector.required("spec.selector", object.get(spec, "selector", null))
+}
+
+# METADATA
+# title: The selector selects the template's Pods
+# description: spec.selector matches spec.template.metadata.labels.
+# custom:
+#   id: cloneset-template-labels
+deny contains object.union(problem, {"rule": "cloneset-template-labels"}) if {
+	some problem in selector.template_labels("spec.template.metadata.labels", object.get(spec, "selector", null), template)
+}
+
+# METADATA
+# title: Pods run for good
+# description: spec.template.spec.restartPolicy is Always, and activeDeadlineSeconds is not set.
+# custom:
+#   id: cloneset-template-lasting
+deny contains object.union(problem, {"rule": "cloneset-template-lasting"}) if {
+	some problem in templates.lasting("spec.template", template)
+}
+
+judged := templates.judged("spec.template", template, "spec.volumeClaimTemplates", claims, object.get(old, "template", null), object.get(old, "volumeClaimTemplates", []))
+
+claims_judged := templates.claims_judged("spec.volumeClaimTemplates", claims, object.get(old, "volumeClaimTemplates", []))
+
+warn contains warning if some warning in judged.warnings
+
+warn contains warning if some warning in [w | some answer in claims_judged; some w in answer.warnings]
+
+# METADATA
+# title: The template makes a Pod
+# description: spec.template, with a volume for each of spec.volumeClaimTemplates, is judged by the API server as that of a Pod.
+# custom:
+#   id: cloneset-template
+deny contains object.union(problem, {"rule": "cloneset-template"}) if {
+	some problem in judged.errors
+}
+
+# METADATA
+# title: The claim templates make claims
+# description: Each of spec.volumeClaimTemplates is judged by the API server as a claim.
+# custom:
+#   id: cloneset-claim-template
+deny contains object.union(problem, {"rule": "cloneset-claim-template"}) if {
+	some answer in claims_judged
+	some problem in answer.errors
+}
+
+to_delete := object.get(spec, ["scaleStrategy", "podsToDelete"], [])
+
+# METADATA
+# title: Pods to delete are named once
+# description: No name is twice in spec.scaleStrategy.podsToDelete.
+# custom:
+#   id: cloneset-pods-to-delete-duplicate
+deny contains {"rule": "cloneset-pods-to-delete-duplicate", "field": sprintf("spec.scaleStrategy.podsToDelete[%d]", [i]), "type": "duplicate", "value": name} if {
+	some i, name in to_delete
+	some j, other in to_delete
+	j < i
+	other == name
+}
+
+# added are the names that an update adds. A CloneSet that is being created has no Pods yet, so that names do no harm.
+added := {name |
+	input.operation == "UPDATE"
+	some name in to_delete
+	not name in object.get(old, ["scaleStrategy", "podsToDelete"], [])
+}
+
+strangers := fairlead.not_own_pods(input.object.metadata.namespace, [name | some name in added], object.get(input.oldObject, ["metadata", "uid"], "")) if {
+	count(added) > 0
+} else := {}
+
+# METADATA
+# title: Pods to delete are its own
+# description: A name that an update adds to spec.scaleStrategy.podsToDelete is that of a Pod which this CloneSet controls and which is not being deleted.
+# custom:
+#   id: cloneset-pods-to-delete-own
+deny contains {"rule": "cloneset-pods-to-delete-own", "field": sprintf("spec.scaleStrategy.podsToDelete[%d]", [i]), "type": "invalid", "value": name, "message": strangers[name]} if {
+	some i, name in to_delete
+	strangers[name]
+}
+
+# METADATA
+# title: The update type is known
+# description: spec.updateStrategy.type is RollingUpdate or OnDelete, and in v1alpha1 ReCreate, InPlaceIfPossible, InPlaceOnly or OnDelete.
+# custom:
+#   id: cloneset-update-type
+deny contains {"rule": "cloneset-update-type", "field": "spec.updateStrategy.type", "type": "unsupported", "value": strategy.type, "message": sprintf("supported values: %s", [concat(", ", [sprintf("%q", [t]) | some t in types])])} if {
+	not object.get(strategy, "type", "") in (types | {""})
+}
+
+types := {"InPlaceIfPossible", "InPlaceOnly", "OnDelete", "ReCreate"} if alpha
+
+else := {"OnDelete", "RollingUpdate"}
+
+# METADATA
+# title: The policy for updates of Pods is known
+# description: spec.updateStrategy.rollingUpdate.podUpdatePolicy is ReCreate, InPlaceIfPossible or InPlaceOnly.
+# custom:
+#   id: cloneset-pod-update-policy
+deny contains {"rule": "cloneset-pod-update-policy", "field": policy_field, "type": "unsupported", "value": policy, "message": `supported values: "InPlaceIfPossible", "InPlaceOnly", "ReCreate"`} if {
+	not alpha
+	not policy in {"", "InPlaceIfPossible", "InPlaceOnly", "ReCreate"}
+}
+
+# METADATA
+# title: Numbers of Pods are numbers or percentages
+# description: partition, maxUnavailable and maxSurge of the update strategy are not negative, or percentages such as "20%".
+# custom:
+#   id: cloneset-amount
+deny contains object.union(problem, {"rule": "cloneset-amount"}) if {
+	some problem in rollout.amounts(rolling_field, rolling, ["maxSurge", "maxUnavailable", "partition"])
+}
+
+# METADATA
+# title: Updates can go on
+# description: maxUnavailable or maxSurge allows for at least one Pod, if there are replicas.
+# custom:
+#   id: cloneset-no-progress
+deny contains {"rule": "cloneset-no-progress", "field": sprintf("%s.maxUnavailable", [rolling_field]), "type": "invalid", "value": rolling.maxUnavailable, "message": "maxUnavailable and maxSurge are both 0: no Pod could ever be updated"} if {
+	replicas > 0
+	rollout.resolved(rolling.maxUnavailable, replicas) < 1
+	rollout.resolved(object.get(rolling, "maxSurge", 0), replicas) < 1
+}
+
+# METADATA
+# title: Nothing surges in place
+# description: maxSurge is 0 with InPlaceOnly.
+# custom:
+#   id: cloneset-surge-in-place
+deny contains {"rule": "cloneset-surge-in-place", "field": sprintf("%s.maxSurge", [rolling_field]), "type": "invalid", "value": rolling.maxSurge, "message": "must be 0 with InPlaceOnly: no Pod is ever created for an update"} if {
+	policy == "InPlaceOnly"
+	rollout.resolved(rolling.maxSurge, replicas) > 0
+}
+
+# METADATA
+# title: Priorities are well-formed
+# description: priorityStrategy has weightPriority, with weights from 0 to 100 and selectors that ask for something, or orderPriority, with keys; not both.
+# custom:
+#   id: cloneset-priority
+deny contains object.union(problem, {"rule": "cloneset-priority"}) if {
+	some problem in rollout.priority(sprintf("%s.priorityStrategy", [rolling_field]), rolling.priorityStrategy)
+}
+
+# METADATA
+# title: Scattered terms are well-formed
+# description: Every term of scatterStrategy has a key, and no two have the same key and value.
+# custom:
+#   id: cloneset-scatter
+deny contains object.union(problem, {"rule": "cloneset-scatter"}) if {
+	some problem in rollout.scatter(sprintf("%s.scatterStrategy", [rolling_field]), rolling.scatterStrategy)
+}
+
+# METADATA
+# title: Images are pulled ahead by numbers
+# description: imagePreDownloadParallelism is a number, not a percentage, and with imagePreDownloadTimeoutSeconds and imagePreDownloadMinUpdatedReadyPods not negative.
+# custom:
+#   id: cloneset-predownload
+deny contains object.union(problem, {"rule": "cloneset-predownload"}) if {
+	some problem in rollout.predownload(sprintf("%s.inPlaceUpdateStrategy", [rolling_field]), rolling.inPlaceUpdateStrategy)
+}
+
+# METADATA
+# title: Deadlines leave time
+# description: spec.progressDeadlineSeconds is greater than spec.minReadySeconds; 2147483647 is no deadline.
+# custom:
+#   id: cloneset-progress-deadline
+deny contains {"rule": "cloneset-progress-deadline", "field": "spec.progressDeadlineSeconds", "type": "invalid", "value": spec.progressDeadlineSeconds, "message": sprintf("must not be negative, and greater than minReadySeconds, which is %d", [minimum])} if {
+	minimum := object.get(spec, "minReadySeconds", 0)
+	spec.progressDeadlineSeconds != 2147483647
+	too_short(spec.progressDeadlineSeconds, minimum)
+}
+
+too_short(deadline, _) if deadline < 0
+
+too_short(deadline, minimum) if deadline <= minimum
+
+mutable := {"lifecycle", "minReadySeconds", "progressDeadlineSeconds", "replicas", "revisionHistoryLimit", "scaleStrategy", "template", "updateStrategy", "volumeClaimTemplates"}
+
+# METADATA
+# title: The selector stays
+# description: An update changes nothing of spec but replicas, template, volumeClaimTemplates, scaleStrategy, updateStrategy, minReadySeconds, lifecycle, revisionHistoryLimit and progressDeadlineSeconds.
+# custom:
+#   id: cloneset-immutable
+deny contains object.union(problem, {"rule": "cloneset-immutable"}) if {
+	input.operation == "UPDATE"
+	some problem in rollout.immutable("spec", old, spec, mutable)
+}
+
+# METADATA
+# title: In place means images
+# description: With InPlaceOnly an update changes nothing of spec.template.spec but images of containers.
+# custom:
+#   id: cloneset-in-place-only
+deny contains object.union(problem, {"rule": "cloneset-in-place-only"}) if {
+	input.operation == "UPDATE"
+	policy == "InPlaceOnly"
+	some problem in rollout.in_place("spec.template.spec", object.get(old, ["template", "spec"], {}), object.get(template, "spec", {}))
+}
