@@ -1,3 +1,5 @@
+//go:build load
+
 package disruption
 
 import (
@@ -12,8 +14,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// atOnce is how many objects are created side by side.
-const atOnce = 16
+const (
+	sidecarSets, namespaces = 10000, 2000
+	coldStartCap            = 10 * time.Second
+	// atOnce is how many of them are created side by side.
+	atOnce = 16
+)
 
 // TestColdStart has a replica start on one core in a cluster with many SidecarSets and namespaces.
 func TestColdStart(t *testing.T) {

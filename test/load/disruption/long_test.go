@@ -5,14 +5,15 @@ package disruption
 import "time"
 
 const (
-	// rollouts replace all three replicas one after the other.
-	rollouts  = 20
+	// rollouts are how often, and replaced is how many of the three replicas are replaced one after the other each time.
+	rollouts, replaced = 20, 3
+	// rotations of the CA, and as many deletions of its Secret alone.
 	rotations = 3
-	kills     = 10
-	apiAway   = 30 * time.Second
-	// drains are those of the test that asks replicas directly.
-	drains       = 20
-	sidecarSets  = 10000
-	namespaces   = 2000
-	coldStartCap = 10 * time.Second
+	// kills of a replica, at 20 Pods a second and at 300 reviews a second.
+	kills = 10
+	// drains at 300 reviews a second.
+	drains  = 20
+	apiAway = 30 * time.Second
+	// enough Pods were created when things count as well again.
+	enough = 100
 )
