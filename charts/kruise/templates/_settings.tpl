@@ -45,18 +45,61 @@ AllAlpha AllBeta CloneSetEventHandlerOptimization CloneSetPartitionRollback Clon
     {{- fail (printf "featureGates: there is no gate %q; the gates are %s" $gate (join ", " $known)) -}}
   {{- end -}}
 {{- end -}}
-{{- if include "kruise.externalCerts" . -}}
-  {{- fail "featureGates: EnableExternalCerts is on, by itself or through AllAlpha=true, but this version makes its own certificates only: add EnableExternalCerts=false" -}}
+{{- $gates := nospace .Values.featureGates -}}
+{{- if and (include "kruise.certManager" .) (ne (include "kruise.gate" (list . "EnableExternalCerts")) "true") -}}
+  {{- $gates = append (compact (list $gates)) "EnableExternalCerts=true" | join "," -}}
 {{- end -}}
-{{- nospace .Values.featureGates -}}
+{{- $gates -}}
 {{- end -}}
 
-{{/* "true" when somebody else, such as cert-manager, writes the certificates' Secret. */}}
-{{- define "kruise.externalCerts" -}}
-{{- $own := include "kruise.gate" (list . "EnableExternalCerts") -}}
-{{- if or (eq $own "true") (and (eq $own "") (eq (include "kruise.gate" (list . "AllAlpha")) "true")) -}}
+{{/* "true" when the chart asks cert-manager for the certificates. */}}
+{{- define "kruise.certManager" -}}
+{{- if (.Values.certManager | default dict).enabled -}}
+  {{- if eq (include "kruise.gate" (list . "EnableExternalCerts")) "false" -}}
+    {{- fail "certManager.enabled is true, but featureGates has EnableExternalCerts=false: with it the service makes its certificates itself. Take one of them away" -}}
+  {{- end -}}
 true
 {{- end -}}
+{{- end -}}
+
+{{/* "true" when somebody else, such as cert-manager, writes the certificate into the Secret. */}}
+{{- define "kruise.externalCerts" -}}
+{{- $own := include "kruise.gate" (list . "EnableExternalCerts") -}}
+{{- if or (include "kruise.certManager" .) (eq $own "true") (and (eq $own "") (eq (include "kruise.gate" (list . "AllAlpha")) "true")) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* The Certificate that the chart makes, and by which the injector finds the CA. */}}
+{{- define "kruise.certificate" -}}
+kruise-webhook
+{{- end -}}
+
+{{/* Annotations that ask for CA bundles, as YAML. */}}
+{{- define "kruise.injection" -}}
+{{- $annotations := deepCopy .Values.externalCerts.annotations -}}
+{{- if include "kruise.certManager" . -}}
+  {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "kruise.namespace" .) (include "kruise.certificate" .)) -}}
+{{- end -}}
+{{- toYaml $annotations -}}
+{{- end -}}
+
+{{/*
+Annotations of the definitions from externalCerts.annotations, as YAML. While the service registers, it is the service that
+asks for CA bundles, when every replica serves a certificate of the CA that will be injected, and that takes the request
+back; here it would come too early and stay too long.
+*/}}
+{{- define "kruise.definitionAnnotations" -}}
+{{- $external := include "kruise.externalCerts" . -}}
+{{- $annotations := dict -}}
+{{- range $key, $value := include "kruise.injection" . | fromYaml -}}
+  {{- if and (not (hasPrefix "cert-manager.io/inject-" $key)) (not (and $external (include "kruise.registers" $))) -}}
+    {{- $_ := set $annotations $key $value -}}
+  {{- else if and $external (not (include "kruise.registers" $)) -}}
+    {{- $_ := set $annotations $key $value -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $annotations -}}
 {{- end -}}
 
 {{/* "true" unless others register; so too with the values of a release that did not have this one (--reuse-values). */}}
