@@ -77,13 +77,13 @@ func compile(ctx context.Context, sources map[string]string, builtins []Builtin,
 	for _, rule := range set.rules {
 		set.byID[rule.ID] = rule
 	}
-	for name := range parsed {
+	for name, module := range parsed {
 		if strings.HasPrefix(name, sharedFolder) {
 			continue
 		}
 		kind := strings.TrimSuffix(name, path.Ext(name))
 		options := []func(*rego.Rego){
-			rego.Query("data.fairlead." + strings.ReplaceAll(kind, "/", ".")), rego.Compiler(compiled), rego.Store(store),
+			rego.Query(question(module)), rego.Compiler(compiled), rego.Store(store),
 		}
 		for _, b := range builtins {
 			options = append(options, b.option())
@@ -93,4 +93,15 @@ func compile(ctx context.Context, sources map[string]string, builtins []Builtin,
 		}
 	}
 	return set, nil
+}
+
+// question asks for denials and warnings alone: what else a package has would be evaluated and converted for nothing.
+func question(module *ast.Module) string {
+	var members []string
+	for _, name := range []string{"deny", "warn"} {
+		if slices.ContainsFunc(module.Rules, func(r *ast.Rule) bool { return r.Head.Ref().String() == name }) {
+			members = append(members, fmt.Sprintf("%q: %s.%s", name, module.Package.Path, name))
+		}
+	}
+	return "{" + strings.Join(members, ", ") + "}"
 }
