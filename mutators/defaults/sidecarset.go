@@ -2,8 +2,10 @@ package defaults
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
@@ -69,6 +71,7 @@ func defaultSidecarSet(top *jsontree.Node) (Result, error) {
 		return Result{}, fmt.Errorf("expected an object, found %s", top.Kind())
 	}
 	sidecarSet(top)
+	spellNamespace(top)
 	spec, err := decodeSidecarSetSpec(top.Get("spec").Bytes())
 	if err != nil {
 		return Result{}, err
@@ -84,6 +87,37 @@ func defaultSidecarSet(top *jsontree.Node) (Result, error) {
 		return Result{}, err
 	}
 	return Result{Object: top.AppendTo(nil), Patch: top.Patch(), Hash: hash, HashWithoutImage: withoutImage}, nil
+}
+
+// spellNamespace spells the namespace of version v1alpha1 as it is stored and reads back (sidecarset.md §1.4): otherwise
+// every apply of a manifest that has it would count as a change, and raise the generation. Beside another selector it is
+// left for the rules to refuse.
+func spellNamespace(top *jsontree.Node) {
+	spec := top.Object("spec")
+	if spec == nil || !strings.HasSuffix(top.TextOf("apiVersion"), "/v1alpha1") {
+		return
+	}
+	name := spec.TextOf("namespace")
+	if name == "" {
+		return
+	}
+	wanted := append(jsontext.Value(`{"matchLabels":{"`+corev1.LabelMetadataName+`":`), jsontree.Quote(name)...)
+	wanted = append(wanted, "}}"...)
+	switch selector, same := spec.Get("namespaceSelector"), parsed(wanted); {
+	case selector == nil:
+		spec.Set("namespaceSelector", wanted)
+	case !jsontree.Equal(selector, same):
+		return
+	}
+	spec.Remove("namespace")
+}
+
+func parsed(raw jsontext.Value) *jsontree.Node {
+	node, err := jsontree.Parse(raw)
+	if err != nil {
+		panic("defaults: a selector was just written: " + err.Error())
+	}
+	return node
 }
 
 // annotate gives the object an annotation, replacing another value that it has: hashes are ours, never the client's.

@@ -105,11 +105,37 @@ func TestSidecarSetOfV1alpha1(t *testing.T) {
 	}
 	want := append(sidecarDefaults("containers", "BeforeAppContainer"),
 		`add /spec/updateStrategy {"type":"RollingUpdate","maxUnavailable":1,"partition":0}`,
-		`add /spec/revisionHistoryLimit 10`)
+		`add /spec/revisionHistoryLimit 10`,
+		`add /spec/namespaceSelector {"matchLabels":{"kubernetes.io/metadata.name":"shop"}}`)
 	want = append([]string{`add /metadata/annotations {"kruise.io/sidecarset-hash":"` + hash +
-		`","kruise.io/sidecarset-hash-without-image":"` + withoutImage + `"}`}, want...)
+		`","kruise.io/sidecarset-hash-without-image":"` + withoutImage + `"}`, `remove /spec/namespace `}, want...)
 	if diff := cmp.Diff(want, operations(t, got.Patch)); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
+
+// A namespace reads back as a selector, and so it is written: a manifest with it, applied again, changes nothing.
+func TestANamespaceIsASelector(t *testing.T) {
+	const selector = `"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"shop"}}`
+	for name, c := range map[string]struct{ version, spec, want, lacks string }{
+		"alone":                     {"v1alpha1", `"namespace":"shop"`, selector, `"namespace":`},
+		"beside what it is":         {"v1alpha1", `"namespace":"shop",` + selector, selector, `"namespace":`},
+		"beside no selector":        {"v1alpha1", `"namespace":"shop","namespaceSelector":null`, selector, `"namespace":`},
+		"beside another selector":   {"v1alpha1", `"namespace":"shop","namespaceSelector":{"matchLabels":{"a":"b"}}`, `"namespace":"shop"`, "kubernetes.io"},
+		"an empty one":              {"v1alpha1", `"namespace":""`, `"namespace":""`, "namespaceSelector"},
+		"one that needs quoting":    {"v1alpha1", `"namespace":"a\"b"`, `{"kubernetes.io/metadata.name":"a\"b"}`, `"namespace":`},
+		"of another kind":           {"v1alpha1", `"namespace":null`, `"namespace":null`, "namespaceSelector"},
+		"in a version without it":   {"v1beta1", `"namespace":"shop"`, `"namespace":"shop"`, "namespaceSelector"},
+		"a selector in the version": {"v1alpha1", selector, selector, `"namespace":`},
+	} {
+		got, err := SidecarSet(jsontext.Value(`{"apiVersion":"apps.kruise.io/` + c.version + `","kind":"SidecarSet","metadata":{"name":"s"},"spec":{` + c.spec + `}}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if text := string(got.Object); !strings.Contains(text, c.want) || strings.Contains(text, c.lacks) {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 
