@@ -1,18 +1,72 @@
 package replica
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+)
 
-// headroom is what the collector counts as live although it is not there: memory that is reserved and never touched,
-// and so takes none. The live heap of a replica with few SidecarSets is some 6 MiB, and the collector would run each
-// time that as much has been allocated again, every few hundred reviews. With this it runs five times less often,
-// which takes a sixth off a review's CPU time, for some 20 MiB of memory; a large heap is not stretched further, as a
-// higher GOGC would.
-const headroom = 24 << 20
+const (
+	// growth is how much is allocated at least from one collection of garbage to the next. The live heap of a replica with
+	// few SidecarSets is some 5 MiB; by the runtime's own rule, which is to double it, there would be a collection every few
+	// hundred reviews, and with this there is one every few thousand, for 30 MiB of memory.
+	growth = 32 << 20
+	// growthPercent is by how much a large live heap grows instead. The runtime's own 100 would take twice the memory for
+	// what is mostly text, which a collection does not walk.
+	growthPercent = 50
+	// leastLive keeps the arithmetic in bounds before the first collection.
+	leastLive = 1 << 20
+)
 
-// withHeadroom runs fn with the headroom in place.
-func withHeadroom(fn func() error) error {
-	reserved := make([]byte, headroom)
-	err := fn()
-	runtime.KeepAlive(reserved)
-	return err
+// pacer adjusts the collector's target after each collection: what is live changes when lists arrive and policies come
+// and go. GOMEMLIMIT, if it is set, counts whatever the pacer says.
+type pacer struct {
+	stopped atomic.Bool
+	percent atomic.Int64
+}
+
+// paced runs fn with a pacer in place.
+func paced(fn func() error) error {
+	p := &pacer{}
+	before := debug.SetGCPercent(percent(liveHeap()))
+	p.arm()
+	defer func() {
+		p.stopped.Store(true)
+		debug.SetGCPercent(before)
+	}()
+	return fn()
+}
+
+// sentinel dies with the next collection, which tells that there was one.
+type sentinel struct{ pacer *pacer }
+
+func (p *pacer) arm() {
+	runtime.AddCleanup(&sentinel{p}, func(p *pacer) {
+		if !p.stopped.Load() {
+			p.adjust()
+			p.arm()
+		}
+	}, p)
+}
+
+// adjust sets the target if it is a tenth off: setting it stops the world for a moment.
+func (p *pacer) adjust() {
+	wanted, current := int64(percent(liveHeap())), p.percent.Load()
+	if off := wanted - current; 10*max(off, -off) > current {
+		p.percent.Store(wanted)
+		debug.SetGCPercent(int(wanted))
+	}
+}
+
+// percent is GOGC for a live heap.
+func percent(live uint64) int {
+	return int(max(growthPercent, 100*growth/max(live, leastLive)))
+}
+
+// liveHeap is the size in bytes of what the last collection left.
+func liveHeap() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

@@ -142,7 +142,7 @@ func (s *service) run(ctx context.Context, l listeners, background, until []task
 	start(living, background)
 	start(stopping, until)
 	s.options.Log.Info("Serving webhooks", "address", l.webhooks.Addr().String())
-	err := withHeadroom(func() error {
+	err := paced(func() error {
 		return s.server.Serve(stopping, l.webhooks, s.options.ShutdownDelay, s.options.ShutdownGrace)
 	})
 	stop()
