@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
@@ -90,15 +91,15 @@ func defaultSidecarSet(top *jsontree.Node) (Result, error) {
 }
 
 // spellNamespace spells the namespace of version v1alpha1 as it is stored and reads back (sidecarset.md §1.4): otherwise
-// every apply of a manifest that has it would count as a change, and raise the generation. Beside another selector it is
-// left for the rules to refuse.
+// every apply of a manifest that has it would count as a change, and raise the generation. One that is no name, or beside
+// another selector, is left for the rules to refuse.
 func spellNamespace(top *jsontree.Node) {
 	spec := top.Object("spec")
 	if spec == nil || !strings.HasSuffix(top.TextOf("apiVersion"), "/v1alpha1") {
 		return
 	}
 	name := spec.TextOf("namespace")
-	if name == "" {
+	if len(validation.IsDNS1123Label(name)) > 0 {
 		return
 	}
 	wanted := append(jsontext.Value(`{"matchLabels":{"`+corev1.LabelMetadataName+`":`), jsontree.Quote(name)...)
