@@ -123,7 +123,7 @@ func TestANamespaceIsASelector(t *testing.T) {
 		"beside no selector":        {"v1alpha1", `"namespace":"shop","namespaceSelector":null`, selector, `"namespace":`},
 		"beside another selector":   {"v1alpha1", `"namespace":"shop","namespaceSelector":{"matchLabels":{"a":"b"}}`, `"namespace":"shop"`, "kubernetes.io"},
 		"an empty one":              {"v1alpha1", `"namespace":""`, `"namespace":""`, "namespaceSelector"},
-		"one that needs quoting":    {"v1alpha1", `"namespace":"a\"b"`, `{"kubernetes.io/metadata.name":"a\"b"}`, `"namespace":`},
+		"one that is no name":       {"v1alpha1", `"namespace":"Shop_1"`, `"namespace":"Shop_1"`, "namespaceSelector"},
 		"of another kind":           {"v1alpha1", `"namespace":null`, `"namespace":null`, "namespaceSelector"},
 		"in a version without it":   {"v1beta1", `"namespace":"shop"`, `"namespace":"shop"`, "namespaceSelector"},
 		"a selector in the version": {"v1alpha1", selector, selector, `"namespace":`},
