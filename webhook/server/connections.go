@@ -6,14 +6,19 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // maxConnections bounds the memory of connections, some 30 KiB each: 64 MiB. It is what three API servers have that each
 // wait for as many answers as they may (DefaultMaxInFlight), with room for some that idle.
 const maxConnections = 2048
 
+// newcomer is how long a connection may take to its first request before it counts as one that says nothing. A handshake
+// takes milliseconds; without this each new connection would push out the one before it in a rush.
+const newcomer = time.Second
+
 // connections keep the number of open connections bounded. When one too many comes, the one that has been idle longest is
-// closed for it, first among those that never carried a request or speak HTTP/2: an API server's carry requests and
+// closed for it, first among those that carry no request for long or speak HTTP/2: an API server's carry requests and
 // speak HTTP/1.1, and closing one of them could swallow the request that it is just sending. If none is idle, the new one
 // is closed.
 type connections struct {
@@ -28,10 +33,11 @@ type connections struct {
 	suspect, idle list.List
 }
 
-// connection is where one of them waits; place is nil while a request is on it.
+// connection is where one of them waits, and since when; place is nil while a request is on it.
 type connection struct {
 	place *list.Element
 	queue *list.List
+	since time.Time
 }
 
 func newConnections(limit int, evicted func()) *connections {
@@ -100,16 +106,19 @@ func (c *connections) add(conn net.Conn) (victim net.Conn) {
 }
 
 func (c *connections) longestWaiting() net.Conn {
-	for _, queue := range []*list.List{&c.suspect, &c.idle} {
-		if first := queue.Front(); first != nil {
-			return first.Value.(net.Conn)
-		}
+	silent, idle := c.suspect.Front(), c.idle.Front()
+	switch {
+	case silent == nil && idle == nil:
+		return nil
+	case idle == nil || silent != nil && time.Since(c.open[silent.Value.(net.Conn)].since) >= newcomer:
+		return silent.Value.(net.Conn)
+	default:
+		return idle.Value.(net.Conn)
 	}
-	return nil
 }
 
 func (c *connection) wait(queue *list.List, conn net.Conn) {
-	c.queue, c.place = queue, queue.PushBack(conn)
+	c.queue, c.place, c.since = queue, queue.PushBack(conn), time.Now()
 }
 
 func (c *connection) leave() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -23,43 +24,50 @@ type wire struct {
 func (w *wire) Close() error { w.closed = true; return nil }
 
 func TestTheConnectionThatIdledLongestGoes(t *testing.T) {
-	evicted := 0
-	c := newConnections(3, func() { evicted++ })
-	served := func(w *wire) {
-		c.observe(w, http.StateActive)
-		c.observe(w, http.StateIdle)
-	}
-	open := func() *wire {
-		w := &wire{}
-		c.observe(w, http.StateNew)
-		return w
-	}
-	first, second, silent := open(), open(), open()
-	served(second)
-	served(first)
-	fourth := open()
-	if !silent.closed || first.closed || second.closed {
-		t.Error("the one that never carried a request did not go first")
-	}
-	c.observe(fourth, http.StateActive)
-	fifth := open()
-	if !second.closed || first.closed || fourth.closed {
-		t.Error("the one that idled longest did not go")
-	}
-	c.observe(fifth, http.StateActive)
-	c.observe(first, http.StateActive)
-	if sixth := open(); !sixth.closed || first.closed || fourth.closed || fifth.closed {
-		t.Error("with all at work it is not the new one that goes")
-	}
-	if evicted != 3 {
-		t.Errorf("%d evictions counted, want 3", evicted)
-	}
-	for _, w := range []*wire{first, second, silent, fourth, fifth} {
-		c.observe(w, http.StateClosed)
-	}
-	if len(c.open) != 0 || c.idle.Len() != 0 || c.suspect.Len() != 0 {
-		t.Errorf("%d connections are still known", len(c.open))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		evicted := 0
+		c := newConnections(3, func() { evicted++ })
+		open := func() *wire {
+			w := &wire{}
+			c.observe(w, http.StateNew)
+			return w
+		}
+		served := func(w *wire) {
+			c.observe(w, http.StateActive)
+			c.observe(w, http.StateIdle)
+		}
+		first, second, silent := open(), open(), open()
+		served(second)
+		served(first)
+		time.Sleep(newcomer)
+		fourth := open()
+		if !silent.closed || first.closed || second.closed {
+			t.Error("the one that says nothing did not go first")
+		}
+		fifth := open()
+		if !second.closed || first.closed || fourth.closed {
+			t.Error("the one that idled longest did not go before one that has just come")
+		}
+		c.observe(fourth, http.StateActive)
+		c.observe(first, http.StateActive)
+		sixth := open()
+		if !fifth.closed || first.closed || fourth.closed {
+			t.Error("with nothing else idle the one that came before did not go")
+		}
+		c.observe(sixth, http.StateActive)
+		if seventh := open(); !seventh.closed || first.closed || fourth.closed || sixth.closed {
+			t.Error("with all at work it is not the new one that goes")
+		}
+		if evicted != 4 {
+			t.Errorf("%d evictions counted, want 4", evicted)
+		}
+		for _, w := range []*wire{first, second, silent, fourth, fifth, sixth} {
+			c.observe(w, http.StateClosed)
+		}
+		if len(c.open) != 0 || c.idle.Len() != 0 || c.suspect.Len() != 0 {
+			t.Errorf("%d connections are still known", len(c.open))
+		}
+	})
 }
 
 // Whatever comes and goes in whatever order, there are never more than the limit, and none at work is closed.

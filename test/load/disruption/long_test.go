@@ -16,4 +16,6 @@ const (
 	apiAway = 30 * time.Second
 	// enough Pods were created when things count as well again.
 	enough = 100
+	// crowd is a quarter of the connections that many and slow clients open: more than a replica keeps open.
+	crowd = 1500
 )

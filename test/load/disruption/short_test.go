@@ -13,4 +13,6 @@ const (
 	drains    = 1
 	apiAway   = 2 * time.Second
 	enough    = 20
+	// crowd is a quarter of the connections that many and slow clients open.
+	crowd = 100
 )

@@ -119,10 +119,6 @@ func (tr *traffic) end(t *testing.T, excused func(creation) bool) {
 		t.Error("no Pod was created")
 	}
 	t.Logf("%d Pods asked for, %d refused, %d without sidecar, the longest took %s", len(tr.all), failed, bare, longest.Round(time.Millisecond))
-	everything := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	if err := tr.pods.DeleteCollection(context.Background(), everything, metav1.ListOptions{}); err != nil {
-		t.Errorf("clearing up: %v", err)
-	}
 }
 
 // nothing is excused.

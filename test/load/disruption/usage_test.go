@@ -1,5 +1,3 @@
-//go:build load
-
 package disruption
 
 import (

@@ -97,6 +97,7 @@ func (w *world) startFleet(t *testing.T) {
 	w.fleet = []*replica{w.start(), w.start(), w.start()}
 	for _, r := range w.fleet {
 		w.untilServing(t, r)
+		t.Logf("%s was ready %s after its start", r.name, r.readyAt.Sub(r.started).Round(time.Millisecond))
 	}
 }
 
