@@ -151,22 +151,60 @@ func (d *Directory) feed() {
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(wanted), key.compare) {
 		e := wanted[k]
-		sum := sha256.Sum256(e.raw)
-		if fed, ok := d.fed[k]; ok && fed == sum {
+		if fed, ok := d.fed[k]; ok && fed == e.sum {
 			continue
+		}
+		if e.raw == nil {
+			if err := d.restore(e.file); err != nil {
+				d.complaints.about(err, "Object file is broken; the objects of other files that it is to replace stay in force")
+				continue
+			}
 		}
 		if err := d.kinds[k.GroupKind].Sink.Upsert(e.raw); err != nil {
 			d.complaints.about(fmt.Errorf("%s: %s: %w", e.where, k, err), "Object is not usable")
 		}
-		d.fed[k] = sum // also after an error: the same content would fail again
+		d.fed[k] = e.sum // also after an error: the same content would fail again
+	}
+	for _, f := range d.files {
+		for i := range f.entries {
+			f.entries[i].raw = nil
+		}
 	}
 }
 
+// restore reads the objects of a file again. It happens when one of another file goes that had the name of one of these.
+func (d *Directory) restore(name string) error {
+	path, f := filepath.Join(d.path, name), d.files[name]
+	content, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(content) != f.sum {
+		return fmt.Errorf("reading %s: it is not what it was", path)
+	}
+	entries, err := parser{d.kinds, make(map[schema.GroupKind]int)}.file(path, content)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		f.entries[i].raw = entries[i].raw
+	}
+	return nil
+}
+
+// wantedEntry is an entry and the name of its file.
+type wantedEntry struct {
+	*entry
+	file string
+}
+
 // wanted are the objects of all files. Of two with one name the one in the later file counts, as with kubectl apply.
-func (d *Directory) wanted() map[key]entry {
-	wanted := make(map[key]entry)
+func (d *Directory) wanted() map[key]wantedEntry {
+	wanted := make(map[key]wantedEntry)
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
-		for _, e := range d.files[name].entries {
+		entries := d.files[name].entries
+		for i := range entries {
+			e := wantedEntry{&entries[i], name}
 			if earlier, twice := wanted[e.key]; twice {
 				d.complaints.about(fmt.Errorf("%s: %s is also at %s, which is ignored", e.where, e.key, earlier.where), "Object is there twice")
 			}

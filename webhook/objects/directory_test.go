@@ -237,6 +237,24 @@ func TestTheLaterFileWins(t *testing.T) {
 	f.expect(t, map[string]string{"/one": set("one", "")})
 }
 
+// The file that is to give an object back was broken in the meantime: the object stays until somebody has repaired it.
+func TestABrokenFileGivesNothingBack(t *testing.T) {
+	f := newFolder(t, map[string]string{"a.json": set("one", ""), "b.json": set("one", `,"v":2`)})
+	f.load(t)
+	f.write(t, "a.json", "{")
+	if err := os.Remove(filepath.Join(f.dir, "b.json")); err != nil {
+		t.Fatal(err)
+	}
+	f.load(t)
+	f.expect(t, map[string]string{"/one": set("one", `,"v":2`)})
+	if log := f.log.String(); !strings.Contains(log, "a.json: it is not what it was") {
+		t.Errorf("log: %s", log)
+	}
+	f.write(t, "a.json", set("one", ""))
+	f.load(t)
+	f.expect(t, map[string]string{"/one": set("one", "")})
+}
+
 func TestAFolderThatCannotBeRead(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.json": set("one", "")})
 	f.load(t)

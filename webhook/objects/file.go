@@ -2,6 +2,7 @@ package objects
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,9 @@ import (
 // entry is an object in a file.
 type entry struct {
 	key key
+	// raw is nil once the object was fed: the file has it, and sum tells whether it is still the same.
 	raw jsontext.Value
+	sum [sha256.Size]byte
 	// where is `file:line`, with the index within a List.
 	where string
 }
@@ -81,7 +84,7 @@ func (p parser) object(entries []entry, where string, raw jsontext.Value) ([]ent
 		return nil, fmt.Errorf("%s: metadata.name is missing", where)
 	}
 	return append(entries, entry{
-		key: key{kind.GroupKind, namespaceOf(kind, h), h.metadata.Name}, raw: raw, where: where,
+		key: key{kind.GroupKind, namespaceOf(kind, h), h.metadata.Name}, raw: raw, sum: sha256.Sum256(raw), where: where,
 	}), nil
 }
 
