@@ -41,7 +41,55 @@ test_strategy_of_not_update_is_not_looked_at if {
 	judged(created({"updateStrategy": {
 		"type": "NotUpdate", "partition": -1, "maxUnavailable": "x", "selector": {"matchLabels": {"a": "b"}},
 		"scatterStrategy": [{}, {}],
+		"priorityStrategy": {"weightPriority": [{"weight": 101}], "orderPriority": [{}]},
 	}})) == set()
+}
+
+# An empty word is what the defaults stand for.
+test_empty_words if {
+	judged(created({
+		"injectionStrategy": {"revision": {"revisionName": "logger-1", "policy": ""}},
+		"containers": [{
+			"name": "logger", "podInjectPolicy": "", "shareVolumePolicy": {"type": ""}, "shareVolumeDevicePolicy": {"type": ""},
+			"upgradeStrategy": {"upgradeType": ""},
+			"transferEnv": [{"envName": "A", "sourceContainerNameFrom": {"fieldRef": {"apiVersion": "", "fieldPath": "metadata.labels['a']"}}}],
+		}],
+	})) == set()
+}
+
+test_native_sidecars_are_init_containers if {
+	judged(created({"containers": [{"name": "logger", "restartPolicy": "Always"}]})) == set()
+	judged(created({"initContainers": [{"name": "setup", "restartPolicy": "Always"}]})) == {"sidecarset-native-not-update"}
+}
+
+test_hot_upgrade_of_init_containers if {
+	long := "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	count(long) == 62
+	judged(created({
+		"updateStrategy": {"type": "NotUpdate"},
+		"initContainers": [{"name": long, "restartPolicy": "Always", "upgradeStrategy": {"upgradeType": "HotUpgrade"}}],
+	})) == {"sidecarset-hot-upgrade-image", "sidecarset-hot-upgrade-name"}
+}
+
+test_resources_beside_their_policy[note] if {
+	some note, tc in {
+		"limits": {"resources": {"limits": {"cpu": "1"}}, "refused": true},
+		"requests": {"resources": {"requests": {"cpu": "1"}}, "refused": true},
+		"claims": {"resources": {"claims": [{"name": "gpu"}]}, "refused": false},
+	}
+	policy := {"targetContainersMode": "sum", "targetContainersNameRegex": ".*", "resourcesExpr": {"limits": {"cpu": "cpu"}}}
+	violated := judged(created({"containers": [{"name": "logger", "resources": tc.resources, "resourcesPolicy": policy}]}))
+	("sidecarset-resources-policy-exclusive" in violated) == tc.refused
+}
+
+annotated(annotations) := object.union(created({}), {"object": {"metadata": {"annotations": annotations}}})
+
+# Both annotations make a canary; the base alone is only a note.
+test_base_of_what_is_no_canary if {
+	base_of_itself := {"apps.kruise.io/sidecarset-base": "logger"}
+	judged(annotated(base_of_itself)) == set()
+	judged(annotated(object.union(base_of_itself, {"apps.kruise.io/sidecarset-canary": "false"}))) == set()
+	judged(object.union(created({}), {"operation": "UPDATE", "oldObject": annotated({"apps.kruise.io/sidecarset-base": "old"}).object})) == set()
 }
 
 test_partition_beside_selector[note] if {
