@@ -1,0 +1,102 @@
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/claim"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
+)
+
+// outcome is what came of a plan.
+type outcome struct {
+	journal
+	// scaleErr and updateErr are reported in the status; otherErr is not.
+	scaleErr, updateErr, otherErr error
+	// collided tells that the revision's name is taken by other data.
+	collided bool
+	written  int
+	wake     time.Duration
+}
+
+func (o *outcome) changed() bool { return o.written > 0 }
+
+func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr) }
+
+// act carries the plan out. Of scaling and updating, updating goes on when scaling failed: a rollout is often what mends
+// that.
+func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *outcome {
+	o := &outcome{}
+	if set.DeletionTimestamp != nil {
+		return o
+	}
+	r.release(ctx, set, p, o)
+	r.settleClaims(ctx, set, p, o)
+	if !r.writeRevision(ctx, set, p, o) {
+		return o // there is nothing yet that Pods could be at
+	}
+	r.preDownload(ctx, p, o)
+	if !r.scale(ctx, p, o) {
+		r.refresh(ctx, p, o)
+		r.move(ctx, p, o)
+	}
+	return o
+}
+
+func (r *Reconciler) release(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
+	n, err := inParallel(len(p.Release), func(i int) error {
+		pod := p.Release[i].DeepCopy()
+		if err := r.Client.Patch(ctx, pod, claim.ReleasePatch(pod, set.UID)); err != nil {
+			return fmt.Errorf("releasing Pod %s: %w", pod.Name, err)
+		}
+		return nil
+	})
+	o.written += n
+	o.otherErr = errors.Join(o.otherErr, err)
+}
+
+// writeRevision writes the update revision if the plan says so, and tells whether it is there.
+func (r *Reconciler) writeRevision(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) bool {
+	var err error
+	switch wanted := p.Update.Revision; p.Update.Step {
+	case revision.Create:
+		err = r.createRevision(ctx, wanted, o)
+	case revision.Renumber:
+		// The recorded number and annotations are of no use to others: no other field of it changes.
+		base := wanted.DeepCopy()
+		base.Revision, base.Annotations = 0, nil
+		if err = r.Client.Patch(ctx, wanted.DeepCopy(), client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+			err = fmt.Errorf("renumbering revision %s: %w", wanted.Name, err)
+		}
+		o.written++
+	case revision.Keep:
+	}
+	o.otherErr = errors.Join(o.otherErr, err)
+	return err == nil && !o.collided
+}
+
+// createRevision takes one that is there already for its own if it records the same: an earlier attempt may have
+// succeeded without an answer. Other data under the name are a collision of hashes.
+func (r *Reconciler) createRevision(ctx context.Context, wanted *appsv1.ControllerRevision, o *outcome) error {
+	err := r.Client.Create(ctx, wanted.DeepCopy())
+	if err == nil {
+		o.written++
+		return nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating revision %s: %w", wanted.Name, err)
+	}
+	existing := &appsv1.ControllerRevision{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
+		return fmt.Errorf("reading revision %s: %w", wanted.Name, err)
+	}
+	o.collided = !revision.Same(existing, wanted)
+	return nil
+}

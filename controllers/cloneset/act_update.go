@@ -1,0 +1,137 @@
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
+	"github.com/fairlead-io/fairlead/controllers/podset/podpatch"
+	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
+	"github.com/fairlead-io/fairlead/controllers/podset/readiness"
+)
+
+func (r *Reconciler) refresh(ctx context.Context, p *Plan, o *outcome) {
+	n, err := inParallel(len(p.Refresh), func(i int) error { return r.refreshOne(ctx, p.Refresh[i]) })
+	o.written += n
+	o.updateErr = errors.Join(o.updateErr, err)
+}
+
+func (r *Reconciler) refreshOne(ctx context.Context, refresh Refresh) error {
+	if refresh.Err != nil {
+		return refresh.Err
+	}
+	pod := refresh.Pod.DeepCopy()
+	// Guarded: what was checked is this version of the Pod. A newer one may just have begun another update, whose gate
+	// must stay closed.
+	if err := r.writeConditions(ctx, pod, refresh.Conditions, true); err != nil {
+		return err
+	}
+	return r.writePod(ctx, pod, refresh.Resize, refresh.Patch)
+}
+
+// writePod resizes the Pod and patches it, if so planned, each for the version that it is now.
+func (r *Reconciler) writePod(ctx context.Context, pod *corev1.Pod, resize, patch *podpatch.Patch) error {
+	if resize != nil {
+		if err := r.Client.SubResource("resize").Patch(ctx, pod, resize.Guard(pod)); err != nil {
+			return fmt.Errorf("resizing Pod %s: %w", pod.Name, err)
+		}
+	}
+	if patch == nil {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, pod, patch.Guard(pod)); err != nil {
+		return fmt.Errorf("patching Pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// move brings Pods to another revision. The first error ends the wave.
+func (r *Reconciler) move(ctx context.Context, p *Plan, o *outcome) {
+	if o.updateErr != nil {
+		return
+	}
+	var mutex sync.Mutex
+	n, err := inParallel(len(p.Moves), func(i int) error {
+		wait, err := r.moveOne(ctx, p.Moves[i], o)
+		mutex.Lock()
+		defer mutex.Unlock()
+		o.wake = sooner(o.wake, wait)
+		return err
+	})
+	o.written += n
+	o.updateErr = errors.Join(o.updateErr, err)
+}
+
+func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Duration, error) {
+	if m.Err != nil {
+		o.failed(failedUpdatePodInPlace, m.Err)
+		return 0, m.Err
+	}
+	pod := m.Pod.DeepCopy()
+	switch m.How {
+	case Recreate:
+		err := r.writePod(ctx, pod, nil, podpatch.New(pod).Label(v1beta1.SpecifiedDeleteLabel, "true"))
+		if err == nil {
+			o.normal(successfulUpdatePodReCreate, "marked Pod %s to be recreated at %s", pod.Name, m.To.Name)
+		}
+		o.failed(failedUpdatePodReCreate, err)
+		return 0, err
+	case Change:
+		wait, err := r.changeInPlace(ctx, pod, m)
+		if err == nil {
+			o.normal(successfulUpdatePodInPlace, "updated Pod %s in place to %s", pod.Name, m.To.Name)
+		}
+		o.failed(failedUpdatePodInPlace, err)
+		return wait, err
+	default:
+		return 0, r.prepareUpdate(ctx, pod, m)
+	}
+}
+
+// prepareUpdate takes the Pod out of service if its hook wants that, and enters the state in which users' operators give
+// their consent.
+func (r *Reconciler) prepareUpdate(ctx context.Context, pod *corev1.Pod, m Move) error {
+	if m.Hook.MarkPodNotReady {
+		if err := r.writeConditions(ctx, pod, readiness.Hold(pod, readiness.PreUpdate, r.Clock.Now()), true); err != nil {
+			return err
+		}
+	}
+	patch := lifecycle.Enter(podpatch.New(pod), v1beta1.LifecycleStatePreparingUpdate, r.Clock.Now())
+	if m.How == PrepareAgain {
+		lifecycle.Restore(patch, m.Hook, pod)
+	}
+	return r.writePod(ctx, pod, nil, patch)
+}
+
+// changeInPlace takes the Pod out of service, and then changes the Pod as it is after that. It tells how long to wait
+// for the end of a grace period.
+func (r *Reconciler) changeInPlace(ctx context.Context, pod *corev1.Pod, m Move) (time.Duration, error) {
+	at := pod.Labels[appsv1.ControllerRevisionHashLabelKey]
+	if m.Change.MustLeaveService(pod) {
+		// Whatever the cache shows of the condition, and whatever version the Pod has by now: traffic must have left
+		// before a container stops.
+		if err := r.writeConditions(ctx, pod, readiness.CloseForUpdate(pod, r.Clock.Now()), false); err != nil {
+			return 0, err
+		}
+	}
+	if pod.DeletionTimestamp != nil || podstate.SpecifiedDelete(pod) || pod.Labels[appsv1.ControllerRevisionHashLabelKey] != at {
+		return 0, nil // someone else has decided about it meanwhile; the next sync sees what
+	}
+	write, err := inplace.Begin(pod, m.Change, m.To.Name, m.GraceSeconds, r.Clock.Now(), r.Server)
+	if err != nil {
+		return 0, err
+	}
+	for key, value := range m.Labels {
+		write.Patch.Label(key, value)
+	}
+	lifecycle.Enter(write.Patch, v1beta1.LifecycleStateUpdating, r.Clock.Now())
+	return write.Wait, r.writePod(ctx, pod, write.Resize, write.Patch)
+}

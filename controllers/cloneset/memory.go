@@ -1,0 +1,53 @@
+package cloneset
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// memory is what is known of each CloneSet between syncs.
+type memory struct {
+	mutex sync.Mutex
+	sets  map[types.NamespacedName]*remembered
+}
+
+type remembered struct {
+	// trusted tells whether the cache was seen to show at least what the API server has. A process that starts, or takes
+	// the lead, has not seen that of any CloneSet: its cache may be older than the last leader's writes.
+	trusted bool
+	// reported is when the status was written last.
+	reported time.Time
+}
+
+func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*remembered{}} }
+
+// with runs do on what is remembered of a CloneSet.
+func (m *memory) with(key types.NamespacedName, do func(*remembered)) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.sets[key] == nil {
+		m.sets[key] = &remembered{}
+	}
+	do(m.sets[key])
+}
+
+func (m *memory) trusts(key types.NamespacedName) (trusted bool) {
+	m.with(key, func(r *remembered) { trusted = r.trusted })
+	return trusted
+}
+
+func (m *memory) trust(key types.NamespacedName) {
+	m.with(key, func(r *remembered) { r.trusted = true })
+}
+
+func (m *memory) distrust(key types.NamespacedName) {
+	m.with(key, func(r *remembered) { r.trusted = false })
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.sets, key)
+}

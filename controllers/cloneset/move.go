@@ -1,0 +1,190 @@
+package cloneset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
+	"github.com/fairlead-io/fairlead/controllers/podset/order"
+	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
+	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
+)
+
+// How is the way in which a Pod is brought to another revision.
+type How int
+
+// The ways.
+const (
+	// Recreate marks the Pod for deletion; scaling replaces it.
+	Recreate How = iota
+	// Prepare asks the hook for its consent.
+	Prepare
+	// PrepareAgain does so after the hook is put back on the Pod.
+	PrepareAgain
+	// Change it in place.
+	Change
+)
+
+// Move brings one Pod to a revision.
+type Move struct {
+	Pod *corev1.Pod
+	To  *appsv1.ControllerRevision
+	How How
+	// Labels, Change and GraceSeconds are for a change in place.
+	Labels       map[string]string
+	Change       *inplace.Change
+	GraceSeconds int32
+	// Hook is the inPlaceUpdate hook, for preparing.
+	Hook *v1beta1.LifecycleHook
+	// Err is why the Pod cannot be moved; nothing after it is done.
+	Err error
+}
+
+// planMoves chooses the Pods to move now (cloneset.md §4.2 steps 2 to 7).
+func (p *planner) planMoves() {
+	numbers := p.calculateUpdate()
+	if isOnDelete(p.set) || rollingOf(p.set).Paused || numbers.Update == 0 || p.refreshPatches() {
+		return
+	}
+	target, side, n := p.update, p.groups.updateOld, numbers.Update
+	if n < 0 {
+		target, side, n = p.current, p.groups.updateNew, -n
+	}
+	// Pods that were asked to be deleted go anyway: they are part of what is to be moved.
+	n -= len(p.groups.of(side, doomed))
+	candidates := p.sorted(p.candidates(side))
+	changes := changeCache{}
+	for _, pod := range p.withinLimit(candidates[:min(max(n, 0), len(candidates))], target, numbers.Cap) {
+		move, needed := p.move(pod, target, changes)
+		if needed {
+			p.plan.Moves = append(p.plan.Moves, move)
+		}
+	}
+}
+
+// candidates leaves out Pods that are going, and those in grace: what they wait for would be overwritten. One that is
+// Updated has no grace left.
+func (p *planner) candidates(side []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(side), func(pod *corev1.Pod) bool {
+		grace := inplace.InGrace(pod) && podstate.Lifecycle(pod) != v1beta1.LifecycleStateUpdated
+		return grace || p.groups.asked[pod] || p.groups.places[pod] == preparingDelete
+	})
+}
+
+func (p *planner) sorted(candidates []*corev1.Pod) []*corev1.Pod {
+	rolling := rollingOf(p.set)
+	return order.Update{Priority: rolling.PriorityStrategy, Scatter: rolling.ScatterStrategy, All: p.seen.pods.Active}.Sort(candidates)
+}
+
+// withinLimit cuts the candidates where more would be unavailable than may be. Pods that are unavailable at the target
+// already count twice: a template that does not work must stop the rollout, however many broken Pods wait for it.
+func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.ControllerRevision, limit int) []*corev1.Pod {
+	unavailableNow, brokenAtTarget := 0, 0
+	for _, pod := range p.seen.pods.Active {
+		if p.groups.places[pod] == available {
+			continue
+		}
+		unavailableNow++ // a Pod that was asked to be deleted counts as gone
+		if isAt(pod, target) {
+			brokenAtTarget++
+		}
+	}
+	for done, pod := range candidates {
+		if brokenAtTarget+done >= limit {
+			return candidates[:done]
+		}
+		if p.groups.places[pod] != available {
+			continue
+		}
+		if unavailableNow >= limit {
+			return candidates[:done]
+		}
+		unavailableNow++
+	}
+	return candidates
+}
+
+// move decides how one Pod is moved, false if there is nothing to do but wait for its hook.
+func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (Move, bool) {
+	m := Move{Pod: pod, To: target}
+	if policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
+		return m, true
+	}
+	change, err := p.change(pod, target, changes)
+	var impossible *inplace.NotPossibleError
+	switch {
+	case err == nil:
+		return p.moveInPlace(m, change)
+	case errors.As(err, &impossible) && policyOf(p.set) != v1beta1.InPlaceOnlyPodUpdateStrategyType:
+		return m, true
+	default:
+		m.Err = fmt.Errorf("updating Pod %s to %s: %w", pod.Name, target.Name, err)
+		return m, true
+	}
+}
+
+func (p *planner) moveInPlace(m Move, change *inplace.Change) (Move, bool) {
+	m.Hook = lifecycle.HooksOf(p.set.Spec.Lifecycle).InPlaceUpdate
+	next, err := lifecycle.ForUpdate(m.Pod, m.Hook)
+	if err != nil {
+		m.Err = err
+		return m, true
+	}
+	switch next {
+	case lifecycle.Prepare:
+		m.How = Prepare
+	case lifecycle.PrepareAgain:
+		m.How = PrepareAgain
+	case lifecycle.Start:
+		m.How, m.Change, m.Labels = Change, change, p.revisionLabels(m.To)
+		if s := rollingOf(p.set).InPlaceUpdateStrategy; s != nil {
+			m.GraceSeconds = s.GracePeriodSeconds
+		}
+	case lifecycle.Wait:
+		return m, false
+	}
+	return m, true
+}
+
+// changeCache has what leads from a revision, by name, to the target.
+type changeCache map[string]changeResult
+
+type changeResult struct {
+	change *inplace.Change
+	err    error
+}
+
+func (p *planner) change(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (*inplace.Change, error) {
+	from := revision.Of(pod, p.history)
+	if from == nil {
+		return nil, &inplace.NotPossibleError{Reason: "the revision that the Pod is at is not in the history"}
+	}
+	known, ok := changes[from.Name]
+	if !ok {
+		known.change, known.err = p.diff(from, target)
+		changes[from.Name] = known
+	}
+	return known.change, known.err
+}
+
+func (p *planner) diff(from, target *appsv1.ControllerRevision) (*inplace.Change, error) {
+	if p.settings.RecreateForClaims && policyOf(p.set) != v1beta1.InPlaceOnlyPodUpdateStrategyType &&
+		!volumeclaim.SameHash(claimHash(from), claimHash(target)) {
+		return nil, &inplace.NotPossibleError{Reason: "the claim templates differ"}
+	}
+	return inplace.Diff(from.Data.Raw, target.Data.Raw, p.settings.InPlace)
+}
+
+func claimHash(r *appsv1.ControllerRevision) *string {
+	if hash, has := r.Annotations[v1beta1.CloneSetVolumeClaimHashAnnotation]; has {
+		return &hash
+	}
+	return nil
+}

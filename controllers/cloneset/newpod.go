@@ -1,0 +1,117 @@
+package cloneset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/podtemplate"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
+	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
+)
+
+// NewPod is a Pod to create, after the claims that it mounts.
+type NewPod struct {
+	Pod    *corev1.Pod
+	Claims []*corev1.PersistentVolumeClaim
+}
+
+// templateHashLabel of a Pod has the hash of its revision, in whichever form the revision label is.
+const templateHashLabel = "pod-template-hash"
+
+func podName(set *v1beta1.CloneSet, id string) string { return set.Name + "-" + id }
+
+func recordedTemplate(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	template, err := revision.Template(r.Data.Raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", r.Name, err)
+	}
+	return template, nil
+}
+
+// newPod makes a Pod at a revision (cloneset.md §3.4). All but the template is as the CloneSet says now.
+func (p *planner) newPod(at *appsv1.ControllerRevision, id string) (NewPod, error) {
+	template, err := p.templateOf(at)
+	if err != nil {
+		return NewPod{}, err
+	}
+	owner := *metav1.NewControllerRef(p.set, kind)
+	pod := podtemplate.New(template, p.set.Namespace, owner)
+	pod.Name, pod.GenerateName = podName(p.set, id), p.set.Name+"-"
+	maps.Copy(pod.Labels, p.revisionLabels(at))
+	pod.Labels[v1beta1.CloneSetInstanceIDLabel] = id
+	pod.Labels[v1beta1.LifecycleStateLabel] = string(v1beta1.LifecycleStatePreparingNormal)
+	pod.Annotations[v1beta1.LifecycleTimestampAnnotation] = timestamp(p.now)
+	podtemplate.AddGate(pod, v1beta1.InPlaceUpdateReady)
+	templates := p.set.Spec.VolumeClaimTemplates
+	pod.Spec.Volumes = volumeclaim.Volumes(template.Spec.Volumes, templates, pod.Name)
+	made := NewPod{Pod: pod}
+	labels := map[string]string{}
+	maps.Copy(labels, p.set.Spec.Selector.MatchLabels)
+	labels[v1beta1.CloneSetInstanceIDLabel] = id
+	for i := range templates {
+		if c := volumeclaim.New(&templates[i], p.set.Namespace, pod.Name, labels, owner); !p.hasClaim(c.Name) {
+			made.Claims = append(made.Claims, c)
+		}
+	}
+	return made, nil
+}
+
+func (p *planner) hasClaim(name string) bool {
+	return slices.ContainsFunc(p.seen.claims, func(c *corev1.PersistentVolumeClaim) bool { return c.Name == name })
+}
+
+// revisionLabels say which revision a Pod is at.
+func (p *planner) revisionLabels(at *appsv1.ControllerRevision) map[string]string {
+	hash := revision.ShortHash(at.Name)
+	labels := map[string]string{appsv1.ControllerRevisionHashLabelKey: at.Name, templateHashLabel: hash}
+	if p.settings.ShortHash {
+		labels[appsv1.ControllerRevisionHashLabelKey] = hash
+	}
+	return labels
+}
+
+func idsOf(pods []*corev1.Pod) map[string]bool {
+	ids := map[string]bool{}
+	for _, pod := range pods {
+		ids[pod.Labels[v1beta1.CloneSetInstanceIDLabel]] = true
+	}
+	return ids
+}
+
+// ids gives each call another id for a new Pod: first those of claims that have no Pod any more, if they are to be
+// reused, then new ones.
+func (p *planner) ids() func() string {
+	used := idsOf(p.seen.pods.Active)
+	maps.Copy(used, idsOf(p.seen.pods.Inactive))
+	maps.Copy(used, idsOf(p.seen.pods.Release))
+	var free []string
+	for _, c := range p.seen.claims {
+		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]
+		if id == "" || used[id] {
+			continue
+		}
+		used[id] = true
+		if p.set.Spec.ScaleStrategy.EnablePVCReuse && !p.seen.takenNames[podName(p.set, id)] {
+			free = append(free, id)
+		}
+	}
+	return func() string {
+		if len(free) > 0 {
+			id := free[0]
+			free = free[1:]
+			return id
+		}
+		for {
+			if id := p.newID(); !used[id] {
+				used[id] = true
+				return id
+			}
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package cloneset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/claim"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
+)
+
+// snapshot is what a sync sees of a CloneSet. Its objects may be the cache's own and must not be changed.
+type snapshot struct {
+	pods claim.Pods
+	// claims are the CloneSet's that are not being deleted.
+	claims []*corev1.PersistentVolumeClaim
+	// revisions are the CloneSet's, the oldest first.
+	revisions []*appsv1.ControllerRevision
+	// jobs are the ImagePullJobs of the CloneSet.
+	jobs []*v1beta1.ImagePullJob
+	// nodeLabels of the nodes that Pods are on; only if the template spreads its Pods.
+	nodeLabels map[string]map[string]string
+	// takenNames are the names that claims would have Pods reuse and that Pods have: one that ended, or was released.
+	takenNames map[string]bool
+	// doubtful tells that the cache does not show yet what the API server has.
+	doubtful bool
+}
+
+// observe reads all that a sync depends on.
+func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snapshot, error) {
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("reading spec.selector: %w", err)
+	}
+	s := &snapshot{}
+	if r.memory.trusts(key(set)) {
+		err = r.readCached(ctx, set, selector, s)
+	} else {
+		err = r.readLive(ctx, set, selector, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.claims, func(a, b *corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	revision.Sort(s.revisions)
+	if err := r.observeNodes(ctx, set, s); err != nil {
+		return nil, err
+	}
+	if err := r.observeJobs(ctx, set, s); err != nil {
+		return nil, err
+	}
+	return s, r.observeNames(ctx, set, s)
+}
+
+func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
+	owned := []client.ListOption{
+		client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)}, client.UnsafeDisableDeepCopy,
+	}
+	pods, claims, revisions := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
+	for _, list := range []client.ObjectList{pods, claims, revisions} {
+		if err := r.Client.List(ctx, list, owned...); err != nil {
+			return fmt.Errorf("listing %T: %w", list, err)
+		}
+	}
+	s.fill(set, selector, pods, claims, revisions)
+	return nil
+}
+
+// readLive reads at the API server, and then looks whether the cache shows the same Pods: only then may the next sync
+// rely on it. A sync that relied on it before could create again what it does not show.
+func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
+	pods, claims, revisions := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
+	for _, list := range []client.ObjectList{pods, claims, revisions} {
+		if err := r.Live.List(ctx, list, client.InNamespace(set.Namespace)); err != nil {
+			return fmt.Errorf("listing %T at the API server: %w", list, err)
+		}
+	}
+	s.fill(set, selector, pods, claims, revisions)
+	cached := &corev1.PodList{}
+	if err := r.Client.List(ctx, cached, client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return fmt.Errorf("listing Pods: %w", err)
+	}
+	if s.doubtful = !caughtUp(set, cached.Items, pods.Items); !s.doubtful {
+		r.memory.trust(key(set))
+	}
+	return nil
+}
+
+// caughtUp tells whether the cache shows each of the CloneSet's Pods, in this version or a newer one, and none that is
+// gone. Pods that changed between the two reads only make it look again.
+func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod) bool {
+	versions := map[string]*corev1.Pod{}
+	for i := range cached {
+		if claim.Controls(set.UID, groupKind, &cached[i]) {
+			versions[cached[i].Name] = &cached[i]
+		}
+	}
+	for i := range live {
+		pod := &live[i]
+		if !claim.Controls(set.UID, groupKind, pod) {
+			continue
+		}
+		have, there := versions[pod.Name]
+		if !there || have.UID != pod.UID || older(have.ResourceVersion, pod.ResourceVersion) {
+			return false
+		}
+		delete(versions, pod.Name)
+	}
+	return len(versions) == 0
+}
+
+// older compares resource versions, which are decimal numbers that grow.
+func older(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
+
+func (s *snapshot) fill(set *v1beta1.CloneSet, selector labels.Selector, pods *corev1.PodList, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
+	all := make([]*corev1.Pod, len(pods.Items))
+	for i := range pods.Items {
+		all[i] = &pods.Items[i]
+	}
+	// The order of a list is not a reason to choose one Pod over another.
+	slices.SortFunc(all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	s.pods = claim.Owner{UID: set.UID, Kind: groupKind, Selector: selector}.Sort(all)
+	for i := range claims.Items {
+		c := &claims.Items[i]
+		if c.DeletionTimestamp == nil && claim.Controls(set.UID, groupKind, c) {
+			s.claims = append(s.claims, c)
+		}
+	}
+	for i := range revisions.Items {
+		if claim.Controls(set.UID, groupKind, &revisions.Items[i]) {
+			s.revisions = append(s.revisions, &revisions.Items[i])
+		}
+	}
+}
+
+// observeNodes reads the labels of the Pods' nodes if the order of deletion depends on them.
+func (r *Reconciler) observeNodes(ctx context.Context, set *v1beta1.CloneSet, s *snapshot) error {
+	if len(set.Spec.Template.Spec.TopologySpreadConstraints) == 0 || len(s.pods.Active) <= replicasOf(set) {
+		return nil
+	}
+	nodes := &metav1.PartialObjectMetadataList{}
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	if err := r.Client.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing nodes: %w", err)
+	}
+	s.nodeLabels = map[string]map[string]string{}
+	for i := range nodes.Items {
+		s.nodeLabels[nodes.Items[i].Name] = nodes.Items[i].Labels
+	}
+	return nil
+}
+
+// observeJobs reads the ImagePullJobs that the CloneSet may have to end.
+func (r *Reconciler) observeJobs(ctx context.Context, set *v1beta1.CloneSet, s *snapshot) error {
+	if !r.PreDownload {
+		return nil
+	}
+	jobs := &v1beta1.ImagePullJobList{}
+	if err := r.Client.List(ctx, jobs, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing ImagePullJobs: %w", err)
+	}
+	for i := range jobs.Items {
+		if claim.Controls(set.UID, groupKind, &jobs.Items[i]) {
+			s.jobs = append(s.jobs, &jobs.Items[i])
+		}
+	}
+	return nil
+}
+
+// observeNames looks which of the names that free claims would give to new Pods are taken, as by a Pod that ended and
+// whose object is still there: creating one would fail for as long.
+func (r *Reconciler) observeNames(ctx context.Context, set *v1beta1.CloneSet, s *snapshot) error {
+	s.takenNames = map[string]bool{}
+	if !set.Spec.ScaleStrategy.EnablePVCReuse {
+		return nil
+	}
+	active := idsOf(s.pods.Active)
+	for _, c := range s.claims {
+		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]
+		name := podName(set, id)
+		if _, asked := s.takenNames[name]; asked || id == "" || active[id] {
+			continue
+		}
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, &corev1.Pod{})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("reading Pod %s: %w", name, err)
+		}
+		s.takenNames[name] = err == nil
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+)
+
+const (
+	// lookAgain is when to sync after something was written, should no event tell that it can be seen.
+	lookAgain = time.Second
+	// conflictDelay gives the cache time to see the write that we conflicted with.
+	conflictDelay = 200 * time.Millisecond
+)
+
+// Reconciler runs CloneSets. What it remembers is only what to distrust, and may be lost.
+type Reconciler struct {
+	Options
+	memory *memory
+}
+
+var _ reconcile.Reconciler = &Reconciler{}
+
+// New makes the reconciler.
+func New(o Options) *Reconciler { return &Reconciler{Options: o, memory: newMemory()} }
+
+// Reconcile syncs one CloneSet.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	set := &v1beta1.CloneSet{}
+	if err := r.Client.Get(ctx, req.NamespacedName, set); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.forget(req.NamespacedName)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	result, err := r.sync(ctx, set)
+	if err != nil && isRace(err) {
+		// Two writers met; it is nobody's fault, and shown to nobody.
+		log.FromContext(ctx).V(1).Info("looking again, something changed meanwhile", "reason", err.Error())
+		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, conflictDelay)}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return result, nil
+}
+
+func (r *Reconciler) sync(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
+	seen, err := r.observe(ctx, set)
+	if err != nil {
+		return reconcile.Result{}, r.distrust(set, err)
+	}
+	now := r.Clock.Now()
+	p, err := makePlan(set, seen, now, r.Settings, r.NewID)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	done := r.act(ctx, set, p)
+	wake := p.Wake.soonest(done.wake)
+	if seen.doubtful || done.changed() {
+		wake = sooner(wake, lookAgain)
+	}
+	statusWake, err := r.report(ctx, set, p, done, now)
+	r.emit(set, done.events)
+	return reconcile.Result{RequeueAfter: sooner(wake, statusWake)}, r.distrust(set, errors.Join(done.err(), err))
+}
+
+// distrust makes the next sync read at the API server if a call has failed in a way that leaves open whether it was
+// carried out: the cache may lack a Pod that was created, and never tell.
+func (r *Reconciler) distrust(set *v1beta1.CloneSet, err error) error {
+	if leavesOpen(err) {
+		r.memory.distrust(key(set))
+	}
+	return err
+}
+
+// leavesOpen tells whether an error does not say that nothing was done, or says that the cache lacks what is there.
+func leavesOpen(err error) bool {
+	if err == nil {
+		return false
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return slices.ContainsFunc(joined.Unwrap(), leavesOpen)
+	}
+	refused := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
+		apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
+	return !refused
+}
+
+func key(set *v1beta1.CloneSet) types.NamespacedName { return client.ObjectKeyFromObject(set) }
+
+// isRace tells whether all that went wrong is that objects were changed, created or deleted by someone else since they
+// were read.
+func isRace(err error) bool {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isRace(e) })
+	}
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || isWrongUID(err)
+}
+
+// isWrongUID tells whether a patch was refused for the UID in it: to the API server that is an attempt to change it.
+func isWrongUID(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
+
+// sooner is the shorter of two delays, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,94 @@
+package cloneset
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
+	"github.com/fairlead-io/fairlead/controllers/podset/podpatch"
+	"github.com/fairlead-io/fairlead/controllers/podset/readiness"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
+)
+
+// Refresh brings the bookkeeping on one Pod up to date (cloneset.md §4.2 step 1). First the conditions are written, then
+// the Pod is resized, then patched; each for the version that the one before made.
+type Refresh struct {
+	Pod        *corev1.Pod
+	Conditions []corev1.PodCondition
+	Resize     *podpatch.Patch
+	Patch      *podpatch.Patch
+	// Err is why the Pod cannot be refreshed; nothing after it is done.
+	Err error
+}
+
+func (r Refresh) empty() bool {
+	return len(r.Conditions) == 0 && r.Patch == nil && r.Resize == nil && r.Err == nil
+}
+
+// planRefresh looks at every Pod, whatever the strategy: this is what makes Pods ready.
+func (p *planner) planRefresh() {
+	target, moving := p.target()
+	for _, pod := range p.seen.pods.Active {
+		if r := p.refresh(pod, target, moving); !r.empty() {
+			p.plan.Refresh = append(p.plan.Refresh, r)
+		}
+	}
+}
+
+// target is the revision that Pods are moved to now, and whether any are.
+func (p *planner) target() (*appsv1.ControllerRevision, bool) {
+	switch n := p.calculateUpdate().Update; {
+	case n < 0:
+		return p.current, true
+	default:
+		return p.update, n > 0
+	}
+}
+
+func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, moving bool) Refresh {
+	r := Refresh{Pod: pod}
+	step, err := inplace.Refresh(pod, p.now, p.settings.Server)
+	if err != nil {
+		return Refresh{Pod: pod, Err: err}
+	}
+	p.plan.Wake.in(step.Wait)
+	if step.Patch != nil {
+		r.Patch, r.Resize = step.Patch, step.Resize
+		return r
+	}
+	if step.Open {
+		r.Conditions = append(readiness.OpenAfterUpdate(pod, p.now), readiness.First(pod, p.now)...)
+	}
+	r.Conditions = append(r.Conditions, readiness.Release(pod, p.now, lifecycle.Stale(pod)...)...)
+	patch := podpatch.New(pod).Guard(pod)
+	// A Pod that is not to be moved is where it is to be, as when the partition was raised while it prepared.
+	facts := lifecycle.Facts{AtTarget: !moving || isAt(pod, target), Updated: inplace.Complete(pod)}
+	if next, moves := lifecycle.Next(pod, lifecycle.HooksOf(p.set.Spec.Lifecycle), facts); moves {
+		lifecycle.Enter(patch, next, p.now)
+	}
+	if label := pod.Labels[appsv1.ControllerRevisionHashLabelKey]; label != "" && pod.Labels[templateHashLabel] == "" {
+		patch.Label(templateHashLabel, revision.ShortHash(label))
+	}
+	if !patch.Empty() {
+		r.Patch = patch
+	}
+	return r
+}
+
+// refreshPatches tells whether some Pod's metadata will change: then nothing is moved in this sync, because what is
+// available may be something else in the next.
+func (p *planner) refreshPatches() bool {
+	for _, r := range p.plan.Refresh {
+		if r.Patch != nil || r.Err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// timestamp is a time as the lifecycle's annotation has it.
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
