@@ -73,12 +73,13 @@ func (x *Index) put(set *Compiled, f *filed) {
 	defer x.mu.Unlock()
 	delete(x.failures, set.name)
 	x.remove(set.name)
+	f.places = f.place[:0]
 	if !set.paused {
 		for _, p := range x.choose(set) {
 			f.places = append(f.places, x.hash(p))
 		}
 	}
-	x.sets[set.name] = f
+	x.sets[f.name] = f
 	for _, p := range f.places {
 		x.places[p] = append(x.places[p], f)
 	}
