@@ -15,9 +15,9 @@ var (
 	ErrBusy = errors.New("too many bodies, or too many large ones, at once")
 )
 
-// maxBodies bounds the buffers of firstRead bytes: 64 MiB. It leaves room for those who dribble their bodies beside all
-// that may be judged at once.
-const maxBodies = 1024
+// maxBodies bounds the buffers of firstRead bytes: 128 MiB. It is as many as there may be connections, so that with one
+// request on each nobody who dribbles a body keeps another's out.
+const maxBodies = 2048
 
 // firstRead is the size of a reused buffer: a Pod's review is 5 to 20 KiB. What a sender declares counts only up to
 // here, so that declaring much and sending nothing costs little. Bodies up to here are free of the budget, so that a

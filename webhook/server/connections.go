@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -13,14 +14,15 @@ import (
 // wait for as many answers as they may (DefaultMaxInFlight), with room for some that idle.
 const maxConnections = 2048
 
-// newcomer is how long a connection may take to its first request before it counts as one that says nothing. A handshake
-// takes milliseconds; without this each new connection would push out the one before it in a rush.
+// newcomer is how long a connection may take to its first request, and a request to its end, before it counts as one that
+// keeps us waiting. A handshake takes milliseconds, and so does a Pod; without this each new connection would push out the
+// one before it in a rush.
 const newcomer = time.Second
 
-// connections keep the number of open connections bounded. When one too many comes, the one that has been idle longest is
-// closed for it, first among those that carry no request for long or speak HTTP/2: an API server's carry requests and
-// speak HTTP/1.1, and closing one of them could swallow the request that it is just sending. If none is idle, the new one
-// is closed.
+// connections keep the number of open connections bounded. When one too many comes, one is closed for it: the first of
+// those that say nothing, those whose request does not end, and those that idle. An API server's connections are among the
+// last, and closing one of them could swallow the request that it is just sending. If all have a request that is being
+// answered, the new one is closed.
 type connections struct {
 	limit int
 	// evicted is told of each connection that had to go.
@@ -28,9 +30,10 @@ type connections struct {
 
 	mu   sync.Mutex
 	open map[net.Conn]*connection
-	// suspect are those that no API server has, idle those of HTTP/1.1 that wait for their next request; both are in the
-	// order in which they began to wait.
-	suspect, idle list.List
+	// suspect are those without a request, or without one just now over HTTP/2, which no API server speaks; slow are those
+	// whose request has not ended yet; idle are those of HTTP/1.1 between two requests. Each is in the order in which they
+	// began to wait.
+	suspect, slow, idle list.List
 }
 
 // connection is where one of them waits, and since when; place is nil while a request is on it.
@@ -106,15 +109,72 @@ func (c *connections) add(conn net.Conn) (victim net.Conn) {
 }
 
 func (c *connections) longestWaiting() net.Conn {
-	silent, idle := c.suspect.Front(), c.idle.Front()
-	switch {
-	case silent == nil && idle == nil:
-		return nil
-	case idle == nil || silent != nil && time.Since(c.open[silent.Value.(net.Conn)].since) >= newcomer:
-		return silent.Value.(net.Conn)
-	default:
-		return idle.Value.(net.Conn)
+	if conn := c.keepsUsWaiting(); conn != nil {
+		return conn
 	}
+	for _, queue := range []*list.List{&c.idle, &c.suspect} {
+		if first := queue.Front(); first != nil {
+			return first.Value.(net.Conn)
+		}
+	}
+	return nil
+}
+
+func (c *connections) keepsUsWaiting() net.Conn {
+	for _, queue := range []*list.List{&c.suspect, &c.slow} {
+		if first := queue.Front(); first != nil {
+			if conn := first.Value.(net.Conn); time.Since(c.open[conn].since) >= newcomer {
+				return conn
+			}
+		}
+	}
+	return nil
+}
+
+// reading notes that a request's body is awaited on a connection, until the func that it returns is called.
+func (c *connections) reading(conn net.Conn) (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.open[conn]
+	if !ok || known.place != nil { // a test's recorder, or another stream of HTTP/2 waits as well
+		return func() {}
+	}
+	known.wait(&c.slow, conn)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if known.queue == &c.slow {
+			known.leave()
+		}
+	}
+}
+
+// relieve closes a connection that keeps us waiting, for want of memory for what others send.
+func (c *connections) relieve() {
+	c.mu.Lock()
+	victim := c.keepsUsWaiting()
+	if victim != nil {
+		c.open[victim].leave()
+		delete(c.open, victim)
+	}
+	c.mu.Unlock()
+	if victim != nil {
+		c.evicted()
+		_ = bare(victim).Close()
+	}
+}
+
+// connectionKey is where a request's context has its connection.
+type connectionKey struct{}
+
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
+
+// connectionOf is nil for a request without a network.
+func connectionOf(r *http.Request) net.Conn {
+	conn, _ := r.Context().Value(connectionKey{}).(net.Conn)
+	return conn
 }
 
 func (c *connection) wait(queue *list.List, conn net.Conn) {
@@ -124,6 +184,6 @@ func (c *connection) wait(queue *list.List, conn net.Conn) {
 func (c *connection) leave() {
 	if c.place != nil {
 		c.queue.Remove(c.place)
-		c.place = nil
+		c.place, c.queue = nil, nil
 	}
 }

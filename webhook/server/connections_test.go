@@ -70,6 +70,41 @@ func TestTheConnectionThatIdledLongestGoes(t *testing.T) {
 	})
 }
 
+func TestARequestThatDoesNotEndGoesBeforeWhatIdles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnections(3, func() {})
+		all := [5]*wire{{}, {}, {}, {}, {}}
+		for _, w := range all[:3] {
+			c.observe(w, http.StateNew)
+			c.observe(w, http.StateActive)
+		}
+		c.observe(all[0], http.StateIdle)
+		c.reading(all[1])
+		done := c.reading(all[2])
+		c.relieve()
+		if all[1].closed {
+			t.Error("a request that has just begun was broken off")
+		}
+		time.Sleep(newcomer)
+		done() // this one is being answered
+		c.observe(all[3], http.StateNew)
+		if !all[1].closed || all[0].closed || all[2].closed {
+			t.Error("the one whose request does not end did not go first")
+		}
+		c.observe(all[3], http.StateActive)
+		c.reading(all[3])
+		time.Sleep(newcomer)
+		c.relieve()
+		if !all[3].closed || all[0].closed || all[2].closed {
+			t.Error("for want of memory the one whose request does not end did not go")
+		}
+		c.observe(all[4], http.StateNew)
+		if all[0].closed || all[2].closed || all[4].closed || len(c.open) != 3 {
+			t.Errorf("%d connections are known, want 3", len(c.open))
+		}
+	})
+}
+
 // Whatever comes and goes in whatever order, there are never more than the limit, and none at work is closed.
 func TestConnectionsStayBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -169,8 +204,8 @@ func TestStreamsOfAConnectionAreBounded(t *testing.T) {
 	}
 	for ; len(settings) >= 6; settings = settings[6:] {
 		if settings[1] == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2)
-			if got := int(settings[4])<<8 | int(settings[5]); got != 64 {
-				t.Errorf("the server announces %d streams, want 64", got)
+			if got := int(settings[4])<<8 | int(settings[5]); got != 16 {
+				t.Errorf("the server announces %d streams, want 16", got)
 			}
 			return
 		}

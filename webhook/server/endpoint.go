@@ -80,7 +80,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (*review.Body, *ve
 	control := http.NewResponseController(w)
 	// A connection that cannot set deadlines (a test's recorder) has none to set.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	done := s.conns.reading(connectionOf(r))
 	body, err := s.bodies.Read(r.Body, r.ContentLength)
+	done()
 	if err != nil {
 		return nil, s.unread(w, r, err)
 	}
@@ -101,6 +103,7 @@ func (s *Server) unread(w http.ResponseWriter, r *http.Request, err error) *verd
 		return fault(malformed, http.StatusRequestEntityTooLarge, "the review is larger than %d MiB", s.bodies.Limit()>>20)
 	case errors.Is(err, review.ErrBusy):
 		s.metrics.shed.WithLabelValues(shedMemory).Inc()
+		s.conns.relieve()
 		return fault(shed, http.StatusTooManyRequests, "%v, try again", err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault(malformed, http.StatusRequestTimeout, "the body did not arrive within %s", bodyTimeout)

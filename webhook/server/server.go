@@ -42,7 +42,7 @@ const (
 	maxHeader = 64 << 10
 	// maxStreams bounds what one HTTP/2 connection may ask at once. No API server asks webhooks over HTTP/2; others that do
 	// open another connection.
-	maxStreams = 64
+	maxStreams = 16
 )
 
 // Route is one URL path and the handler behind it.
@@ -156,6 +156,7 @@ func (s *Server) HTTP() *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ConnState:         s.conns.observe,
+		ConnContext:       withConnection,
 		ErrorLog:          log.New(logWriter{s.log}, "", 0),
 	}
 }
