@@ -3,6 +3,7 @@
 package webhook
 
 import (
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -18,7 +19,9 @@ type Deps struct {
 	Pods admission.Handler
 	// SidecarSetDefaults fills in the defaults and the hashes of SidecarSets (sidecarset.md §2).
 	SidecarSetDefaults admission.Handler
-	// Rules makes the handler that judges a kind of apps.kruise.io by its rules in Rego; nil where entries are only named.
+	// Defaults makes the handler that fills in the defaults of any other kind; nil where entries are only named.
+	Defaults func(kind string) admission.Handler
+	// Rules makes the handler that judges a kind by its rules in Rego; nil where entries are only named.
 	Rules func(kind string) admission.Handler
 	// ContainerRecreate captures what a ContainerRecreateRequest is to stop (container-recreate.md §3).
 	ContainerRecreate admission.Handler
@@ -38,7 +41,7 @@ func Retired(deps Deps) []table.Entry { return table.Disabled(All(deps), deps.Ga
 
 // All is the table without regard to gates.
 func All(deps Deps) []table.Entry {
-	return append([]table.Entry{
+	return slices.Concat([]table.Entry{
 		{
 			// No object selector or match condition narrows this one: which Pods concern us is decided by SidecarSets,
 			// launch priorities and owners together, and static, Job and DaemonSet Pods are injected like all others
@@ -68,7 +71,7 @@ func All(deps Deps) []table.Entry {
 		deps.judged("vsidecarset.kb.io", "SidecarSet", "sidecarsets"),
 		// The reference has no such webhook. Ours judges what its mutating one did, beside what only the Pod can tell.
 		deps.judged("vcontainerrecreaterequest.kb.io", "ContainerRecreateRequest", "containerrecreaterequests"),
-	}, deletions(deps.Deletion)...)
+	}, deps.ofKinds(), deletions(deps.Deletion))
 }
 
 // judged is the validating entry of a kind that has rules in Rego.

@@ -15,13 +15,13 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	policyv1beta1 "github.com/fairlead-io/fairlead/api/policy/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/mutators"
 	"github.com/fairlead-io/fairlead/mutators/defaults"
 	"github.com/fairlead-io/fairlead/mutators/launchpriority"
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
-	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -92,6 +92,9 @@ func (p policies) kinds() []objects.Kind {
 }
 
 func kindOf(name string) schema.GroupKind {
+	if budget := policyv1beta1.GroupVersion.WithKind("PodUnavailableBudget").GroupKind(); name == budget.Kind {
+		return budget
+	}
 	return schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: name}
 }
 
@@ -111,11 +114,13 @@ func (s sidecarSets) Delete(namespace, name string) {
 }
 
 // deps are the handlers of the table, over these policies.
-func (p policies) deps(on gates, observer sidecarset.Observer, rules *validators.Engine) webhook.Deps {
+func (p policies) deps(on gates, observer sidecarset.Observer, judging rules) webhook.Deps {
+	complete := defaults.New(defaults.Options{Templates: judging.templates, Gates: on, Now: time.Now})
 	return webhook.Deps{
 		Gates:              on,
 		SidecarSetDefaults: defaults.NewSidecarSetHandler(),
-		Rules:              func(kind string) admission.Handler { return rules.Handler(kindOf(kind)) },
+		Defaults:           complete.Handler,
+		Rules:              func(kind string) admission.Handler { return judging.Handler(kindOf(kind)) },
 		// The order is that of pod-admission.md §2: sidecars get launch priorities too.
 		Pods: mutators.PodChain{
 			readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),

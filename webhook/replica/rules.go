@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/mutators/defaults"
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/dryrun"
 	"github.com/fairlead-io/fairlead/validators/facts"
@@ -18,36 +19,46 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// newRules prepares the rules in Rego. Without a cluster, config is nil.
-func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, config *rest.Config) (*validators.Engine, error) {
+// rules are those in Rego, with whom they ask about templates.
+type rules struct {
+	*validators.Engine
+	// templates is nil without a cluster.
+	templates defaults.Templates
+}
+
+// newRules prepares the rules. Without a cluster, config is nil.
+func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, config *rest.Config) (rules, error) {
+	var ready rules
 	sources := facts.Sources{SidecarSets: index}
 	if config != nil {
 		client, err := unlimited(config)
 		if err != nil {
-			return nil, err
+			return rules{}, err
 		}
 		namespace := cmp.Or(o.Table.Namespace, table.DefaultNamespace)
 		asker := dryrun.New(client, namespace, clock.RealClock{}, newDryRuns(registry))
 		live := facts.NewLive(client, namespace)
 		sources.Pods, sources.Templates = asker, asker
 		sources.Reader, sources.Objects = live, live
+		ready.templates = asker
 	}
-	engine, err := validators.New(ctx, validators.Options{
+	var err error
+	ready.Engine, err = validators.New(ctx, validators.Options{
 		Builtins: facts.Builtins(sources), Inventory: map[string]any{"gates": gateFacts(o.Gates)},
 		Metrics: validators.NewMetrics(registry), Log: o.Log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("preparing rules: %w", err)
+		return rules{}, fmt.Errorf("preparing rules: %w", err)
 	}
-	return engine, nil
+	return ready, nil
 }
 
 // ruling is the task that changes rules, if there is one.
-func (o Options) ruling(engine *validators.Engine) []task {
+func (o Options) ruling(judging rules) []task {
 	if o.Rules == nil {
 		return nil
 	}
-	return []task{func(ctx context.Context) error { return o.Rules(ctx, engine) }}
+	return []task{func(ctx context.Context) error { return o.Rules(ctx, judging.Engine) }}
 }
 
 // gateFacts are the feature gates that rules look at.

@@ -1,0 +1,74 @@
+package webhook
+
+import (
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/fairlead-io/fairlead/webhook/admission"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// kind has a mutating entry for its defaults, a validating entry for its rules, or both, by the names and paths that users
+// know (webhook-server.md §1).
+type kind struct {
+	name, resource string
+	// suffix is what the names of its entries have behind the kind's own.
+	suffix string
+	// defaults and rules say which entries there are.
+	defaults, rules bool
+	// versions are both unless there is one only.
+	versions []string
+}
+
+// kinds are those that have nothing else at admission. SidecarSets and ContainerRecreateRequests are in the table itself.
+var kinds = []kind{
+	{name: "CloneSet", resource: "clonesets", defaults: true, rules: true},
+}
+
+// ofKinds are the entries of all kinds. Their deletion is for other entries to judge: spec decision 4.
+func (d Deps) ofKinds() (entries []table.Entry) {
+	for _, k := range kinds {
+		if k.defaults {
+			entries = append(entries, k.entry("m", "/mutate-", d.Defaults, living))
+		}
+	}
+	for _, k := range kinds {
+		if k.rules {
+			entries = append(entries, k.entry("v", "/validate-", d.Rules, living, changed))
+		}
+	}
+	return entries
+}
+
+func (k kind) entry(letter, verb string, handler func(kind string) admission.Handler, conditions ...admissionv1.MatchCondition) table.Entry {
+	group, versions := k.group(), k.versions
+	if versions == nil {
+		versions = bothVersions
+	}
+	entry := table.Entry{
+		Name: letter + strings.ToLower(k.name) + k.suffix + ".kb.io", Mutating: verb == "/mutate-",
+		Path:            verb + strings.ReplaceAll(group, ".", "-") + "-" + k.path(),
+		Rules:           []admissionv1.RuleWithOperations{on([]string{group}, versions, k.resource, admissionv1.Create, admissionv1.Update)},
+		MatchConditions: conditions,
+	}
+	if handler != nil {
+		entry.Handler = handler(k.name)
+	}
+	return entry
+}
+
+func (k kind) group() string {
+	if k.name == "PodUnavailableBudget" {
+		return "policy.kruise.io"
+	}
+	return appsGroup[0]
+}
+
+// path is the end of the paths. That of EphemeralJobs has a version in it.
+func (k kind) path() string {
+	if k.name == "EphemeralJob" {
+		return "v1alpha1-ephemeraljob"
+	}
+	return strings.ToLower(k.name)
+}

@@ -1,0 +1,62 @@
+package webhook_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/admission"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// kindEntries are the rows of webhook-server.md §1 for kinds that have defaults and rules only: name, path, versions and
+// resource.
+var kindEntries = []string{
+	"mcloneset.kb.io /mutate-apps-kruise-io-cloneset v1alpha1+v1beta1 clonesets.apps.kruise.io",
+	"vcloneset.kb.io /validate-apps-kruise-io-cloneset v1alpha1+v1beta1 clonesets.apps.kruise.io",
+}
+
+func ofKind(entry table.Entry) bool {
+	return slices.ContainsFunc(kindEntries, func(row string) bool { return strings.HasPrefix(row, entry.Name+" ") })
+}
+
+func TestEntriesOfKinds(t *testing.T) {
+	var got []string
+	for _, entry := range webhook.Entries(webhook.Deps{
+		Gates:    off{},
+		Defaults: func(kind string) admission.Handler { return saying("defaults of " + kind) },
+		Rules:    func(kind string) admission.Handler { return saying("rules of " + kind) },
+	}) {
+		if !ofKind(entry) {
+			continue
+		}
+		rule := entry.Rules[0]
+		resource := rule.Resources[0] + "." + rule.APIGroups[0]
+		got = append(got, strings.Join([]string{entry.Name, entry.Path, strings.Join(rule.APIVersions, "+"), resource}, " "))
+		if !slices.Equal(rule.Operations, []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}) || len(entry.Rules) != 1 {
+			t.Errorf("%s: %+v", entry.Name, entry.Rules)
+		}
+		if entry.FailurePolicy != "" || entry.NamespaceSelector != nil || entry.ObjectSelector != nil || entry.Gate != "" {
+			t.Errorf("%s: %+v", entry.Name, entry)
+		}
+		said := entry.Handler.Handle(t.Context(), &admission.Request{}).Warnings[0]
+		wanted := "not-being-deleted"
+		if !entry.Mutating {
+			wanted += " spec-labels-or-annotations-changed"
+		}
+		if entry.Mutating != strings.HasPrefix(entry.Name, "m") || entry.Mutating != strings.HasPrefix(said, "defaults of ") || wanted != conditions(entry) {
+			t.Errorf("%s is answered by the %s, under the conditions %s", entry.Name, said, conditions(entry))
+		}
+		if kind := said[strings.LastIndex(said, " ")+1:]; strings.ToLower(kind)+"s" != rule.Resources[0] {
+			t.Errorf("%s is answered by the %s", entry.Name, said)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(kindEntries)), got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
