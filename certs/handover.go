@@ -19,6 +19,9 @@ const (
 	// lookOften is how often trust is looked at while it may change, and lookSeldom how often when it has long been settled.
 	lookOften  = 2 * time.Second
 	lookSeldom = time.Minute
+	// lookFirst is how often a source is asked whether it has a certificate yet, which costs nothing: a replica that starts
+	// fails handshakes until then.
+	lookFirst = 50 * time.Millisecond
 	// settled is after how long of unbroken trust it is looked at seldom: longer than the other replicas need to follow.
 	settled = 2 * time.Minute
 )
@@ -115,6 +118,9 @@ func (h *Handover) look(ctx context.Context) time.Duration {
 		klog.FromContext(ctx).Info("Serving another certificate", "ofThisMode", now == preferred, "trusted", p.trusted || f.trusted)
 	}
 	h.diagnose(ctx, p)
+	if now == neither && !f.there && h.options.Diagnose == nil { // nothing was asked of anyone
+		return lookFirst
+	}
 	if now == preferred && p.trusted && h.trustedFor() >= settled {
 		return lookSeldom
 	}

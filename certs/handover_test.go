@@ -65,6 +65,39 @@ func (c *clients) trusted(_ context.Context, served *tls.Certificate) (bool, err
 	return Verifies(c.bundle.Load().([]byte), served, time.Now()), nil
 }
 
+// late is a source that has no certificate at first.
+type late struct {
+	Source
+	there atomic.Bool
+}
+
+func (l *late) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if !l.there.Load() {
+		return nil, errors.New("there is no CA yet")
+	}
+	return l.Source.GetCertificate(hello)
+}
+
+// A replica that starts fails handshakes until it has seen its certificate.
+func TestTheFirstCertificateIsSeenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &late{Source: selfSigned(t)}
+		c := &clients{}
+		c.trust(source)
+		h := NewHandover(HandoverOptions{Preferred: source, Fallback: &late{}, Trusted: c.trusted, Clock: clock.RealClock{}})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { _ = h.Run(ctx) }()
+		time.Sleep(320 * time.Millisecond)
+		source.there.Store(true)
+		time.Sleep(lookFirst)
+		synctest.Wait()
+		if err := h.Ready(); err != nil {
+			t.Errorf("%s after there is a certificate: %v", lookFirst, err)
+		}
+	})
+}
+
 func TestHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, young := selfSigned(t), selfSigned(t)
