@@ -31,6 +31,7 @@ type Options struct {
 	// CacheSyncTimeout ends the process when the first lists take longer.
 	CacheSyncTimeout time.Duration
 	Retries          Retries
+	CloneSet         CloneSet
 	// ProbeNamespace is where readiness asks for its dry-run Pod.
 	ProbeNamespace string
 }
@@ -48,6 +49,14 @@ type Retries struct {
 	QPS, Bucket         int
 }
 
+// CloneSet is what its controller is told.
+type CloneSet struct {
+	// Workers is how many CloneSets are synced at a time.
+	Workers int
+	// ExcludePreparingDelete makes scaling of all CloneSets replace Pods whose deletion is prepared.
+	ExcludePreparingDelete bool
+}
+
 // Check says what is wrong with the options.
 func (o Options) Check() error {
 	e := o.Election
@@ -62,6 +71,8 @@ func (o Options) Check() error {
 			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
 	case o.Retries.BaseDelay <= 0 || o.Retries.MaxDelay < o.Retries.BaseDelay:
 		return fmt.Errorf("checking the rate limiter: the delay must grow from above 0, but goes from %s to %s", o.Retries.BaseDelay, o.Retries.MaxDelay)
+	case o.CloneSet.Workers <= 0:
+		return fmt.Errorf("checking the workers: %d workers would sync no CloneSet; it must be 1 or more", o.CloneSet.Workers)
 	case o.Retries.QPS <= 0 || o.Retries.Bucket <= 0:
 		return fmt.Errorf("checking the rate limiter: %d retries a second and a bucket of %d would never retry", o.Retries.QPS, o.Retries.Bucket)
 	}

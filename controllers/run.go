@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -17,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/fairlead-io/fairlead/api"
+	"github.com/fairlead-io/fairlead/controllers/cloneset"
 	"github.com/fairlead-io/fairlead/controllers/launchpriority"
 	"github.com/fairlead-io/fairlead/controllers/podcache"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
@@ -59,7 +63,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 }
 
 func newManager(cfg *rest.Config, o Options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering types: %w", err)
+		}
+	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
 		Logger:                        o.Log,
 		Cache:                         cacheOptions(o),
 		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
@@ -88,7 +99,7 @@ func cacheOptions(o Options) cache.Options {
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Transform: podcache.Transform(podreadiness.Keep, launchpriority.Keep)},
+			&corev1.Pod{}: {Transform: podcache.Transform(podreadiness.Keep, launchpriority.Keep, cloneset.Keep)},
 		},
 	}
 	if o.Namespace != "" {
@@ -108,12 +119,15 @@ func addControllers(mgr manager.Manager, o Options) error {
 	if err := addStorageVersions(mgr, o); err != nil {
 		return err
 	}
-	if !o.Gates.Enabled(features.PodWebhook) {
-		return nil // no Pod gets a barrier
-	}
 	live, err := plainClient(mgr)
 	if err != nil {
 		return err
+	}
+	if err := addCloneSet(mgr, live, o); err != nil {
+		return err
+	}
+	if !o.Gates.Enabled(features.PodWebhook) {
+		return nil // no Pod gets a barrier
 	}
 	return launchpriority.New(mgr.GetClient(), live).AddTo(mgr, o.forController())
 }

@@ -31,6 +31,7 @@ func (f *controllersFlags) add(flags *pflag.FlagSet, getenv func(string) string)
 	f.addServing(flags)
 	f.addElection(flags, getenv)
 	f.addLimits(flags)
+	f.addCloneSet(flags)
 	addReserved(flags)
 	f.gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.gates.AddFlag(flags)
@@ -73,11 +74,18 @@ func (f *controllersFlags) addLimits(flags *pflag.FlagSet) {
 	flags.IntVar(&r.Bucket, "rate-limiter-bucket-size", 100, "Retries of one controller that may come at once.")
 }
 
+func (f *controllersFlags) addCloneSet(flags *pflag.FlagSet) {
+	c := &f.options.CloneSet
+	flags.IntVar(&c.Workers, "cloneset-workers", 3, "CloneSets that are worked on at a time.")
+	flags.BoolVar(&c.ExcludePreparingDelete, "cloneset-scaling-exclude-preparing-delete", false,
+		"Replace Pods of CloneSets as soon as their deletion is prepared, as scaleStrategy.excludePreparingDelete does for one.")
+}
+
 // addReserved accepts the flags of controllers that are still to come, and of what Fairlead does otherwise.
 func addReserved(flags *pflag.FlagSet) {
 	const reserved = "Reserved: accepted without effect."
 	for _, kind := range []string{
-		"advancedcronjob", "broadcastjob", "cloneset", "crr", "daemonset", "imagepulljob", "nodeimage", "nodepodprobe",
+		"advancedcronjob", "broadcastjob", "crr", "daemonset", "imagepulljob", "nodeimage", "nodepodprobe",
 		"persistentpodstate", "podprobemarker", "podunavailablebudget", "resourcedistribution", "sidecarset",
 		"sidecarterminator", "statefulset", "uniteddeployment", "workloadspread",
 	} {
@@ -85,7 +93,7 @@ func addReserved(flags *pflag.FlagSet) {
 	}
 	for name, byDefault := range map[string]bool{
 		"allow-privileged": true, "assign-bcj-pods-by-scheduler": true, "assign-pods-by-scheduler": true,
-		"disable-no-deepcopy": false, "cloneset-scaling-exclude-preparing-delete": false,
+		"disable-no-deepcopy": false,
 	} {
 		flags.Bool(name, byDefault, reserved)
 	}

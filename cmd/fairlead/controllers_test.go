@@ -38,6 +38,7 @@ func TestControllersDefaults(t *testing.T) {
 		},
 		CacheSyncTimeout: 2 * time.Minute,
 		Retries:          controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QPS: 10, Bucket: 100},
+		CloneSet:         controllers.CloneSet{Workers: 3},
 		ProbeNamespace:   "kruise-daemon-config",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(controllers.Options{}, "Gates", "Log")); diff != "" {
@@ -88,7 +89,7 @@ func TestTheArgumentsOfAnOpenKruiseInstallationStart(t *testing.T) {
 	if got.PprofAddr != "" || got.Namespace != "apps" || got.Resync != 0 || got.HealthAddr != ":8001" || got.MetricsAddr != ":8081" ||
 		got.CacheSyncTimeout != time.Minute || flags.qps != 100 || flags.burst != 200 ||
 		got.Retries != (controllers.Retries{BaseDelay: time.Millisecond, MaxDelay: 10 * time.Second, QPS: 5, Bucket: 7}) ||
-		!got.Gates.Enabled(features.ImagePullJobGate) {
+		got.CloneSet != (controllers.CloneSet{Workers: 1, ExcludePreparingDelete: true}) || !got.Gates.Enabled(features.ImagePullJobGate) {
 		t.Errorf("options are %+v", got)
 	}
 }
@@ -106,6 +107,7 @@ func TestControllersMistakesSayWhatToChange(t *testing.T) {
 		"--rate-limiter-max-delay=1ms":               "the delay must grow",
 		"--rate-limiter-qps=0":                       "would never retry",
 		"--rate-limiter-bucket-size=0":               "would never retry",
+		"--cloneset-workers=0":                       "must be 1 or more",
 	} {
 		flags, err := parseControllersFlags(t, nil, flag)
 		if err != nil {

@@ -25,18 +25,18 @@ const (
 	failedCreateImagePullJob    = "FailedCreateImagePullJob"
 )
 
-type event struct{ kind, reason, message string }
+type entry struct{ kind, reason, message string }
 
 // journal collects events from parallel work.
 type journal struct {
 	mutex  sync.Mutex
-	events []event
+	events []entry
 }
 
 func (j *journal) add(kind, reason, format string, args ...any) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
-	j.events = append(j.events, event{kind, reason, fmt.Sprintf(format, args...)})
+	j.events = append(j.events, entry{kind, reason, fmt.Sprintf(format, args...)})
 }
 
 func (j *journal) normal(reason, format string, args ...any) {
@@ -51,7 +51,7 @@ func (j *journal) failed(reason string, err error) {
 }
 
 // emit sends the events of a sync. They say what happened, so that they come after it.
-func (r *Reconciler) emit(set *v1beta1.CloneSet, events []event) {
+func (r *Reconciler) emit(set *v1beta1.CloneSet, events []entry) {
 	for _, e := range events {
 		r.Recorder.Event(set, e.kind, e.reason, e.message)
 	}

@@ -17,6 +17,8 @@ type remembered struct {
 	// trusted tells whether the cache was seen to show at least what the API server has. A process that starts, or takes
 	// the lead, has not seen that of any CloneSet: its cache may be older than the last leader's writes.
 	trusted bool
+	// pods is how many Pods it had at the last sync.
+	pods int
 	// reported is when the status was written last.
 	reported time.Time
 }
@@ -44,6 +46,12 @@ func (m *memory) trust(key types.NamespacedName) {
 
 func (m *memory) distrust(key types.NamespacedName) {
 	m.with(key, func(r *remembered) { r.trusted = false })
+}
+
+// pause is how long to gather events of the CloneSet's Pods.
+func (m *memory) pause(key types.NamespacedName) (pause time.Duration) {
+	m.with(key, func(r *remembered) { pause = time.Duration(r.pods) * pausePerPod })
+	return pause
 }
 
 func (m *memory) forget(key types.NamespacedName) {

@@ -41,6 +41,7 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 		return nil, fmt.Errorf("reading spec.selector: %w", err)
 	}
 	s := &snapshot{}
+	reader := r.reader(key(set))
 	if r.memory.trusts(key(set)) {
 		err = r.readCached(ctx, set, selector, s)
 	} else {
@@ -57,7 +58,8 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 	if err := r.observeJobs(ctx, set, s); err != nil {
 		return nil, err
 	}
-	return s, r.observeNames(ctx, set, s)
+	r.memory.with(key(set), func(m *remembered) { m.pods = len(s.pods.Active) })
+	return s, observeNames(ctx, reader, set, s)
 }
 
 func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
@@ -178,7 +180,7 @@ func (r *Reconciler) observeJobs(ctx context.Context, set *v1beta1.CloneSet, s *
 
 // observeNames looks which of the names that free claims would give to new Pods are taken, as by a Pod that ended and
 // whose object is still there: creating one would fail for as long.
-func (r *Reconciler) observeNames(ctx context.Context, set *v1beta1.CloneSet, s *snapshot) error {
+func observeNames(ctx context.Context, reader client.Reader, set *v1beta1.CloneSet, s *snapshot) error {
 	s.takenNames = map[string]bool{}
 	if !set.Spec.ScaleStrategy.EnablePVCReuse {
 		return nil
@@ -190,7 +192,7 @@ func (r *Reconciler) observeNames(ctx context.Context, set *v1beta1.CloneSet, s 
 		if _, asked := s.takenNames[name]; asked || id == "" || active[id] {
 			continue
 		}
-		err := r.Client.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, &corev1.Pod{})
+		err := reader.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, &corev1.Pod{})
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading Pod %s: %w", name, err)
 		}

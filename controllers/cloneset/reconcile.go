@@ -27,21 +27,26 @@ const (
 type Reconciler struct {
 	Options
 	memory *memory
+	// leaked is told of syncs that waited in vain for the cache to show their writes.
+	leaked func(namespace, name string)
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
 
 // New makes the reconciler.
-func New(o Options) *Reconciler { return &Reconciler{Options: o, memory: newMemory()} }
+func New(o Options) *Reconciler {
+	return &Reconciler{Options: o, memory: newMemory(), leaked: func(string, string) {}}
+}
 
 // Reconcile syncs one CloneSet.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	set := &v1beta1.CloneSet{}
-	if err := r.Client.Get(ctx, req.NamespacedName, set); err != nil {
+	if err := r.reader(req.NamespacedName).Get(ctx, req.NamespacedName, set); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.forget(req.NamespacedName)
+			return reconcile.Result{}, nil
 		}
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		return reconcile.Result{}, r.unread(req.NamespacedName, err)
 	}
 	result, err := r.sync(ctx, set)
 	if err != nil && isRace(err) {
@@ -58,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 func (r *Reconciler) sync(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
 	seen, err := r.observe(ctx, set)
 	if err != nil {
-		return reconcile.Result{}, r.distrust(set, err)
+		return reconcile.Result{}, r.unread(key(set), err)
 	}
 	now := r.Clock.Now()
 	p, err := makePlan(set, seen, now, r.Settings, r.NewID)
@@ -73,6 +78,24 @@ func (r *Reconciler) sync(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	statusWake, err := r.report(ctx, set, p, done, now)
 	r.emit(set, done.events)
 	return reconcile.Result{RequeueAfter: sooner(wake, statusWake)}, r.distrust(set, errors.Join(done.err(), err))
+}
+
+// reader is where to read, by whether the cache is trusted.
+func (r *Reconciler) reader(key types.NamespacedName) client.Reader {
+	if r.memory.trusts(key) {
+		return r.Client
+	}
+	return r.Live
+}
+
+// unread makes the next sync read at the API server: a cache that could not be read may have waited for a write that it
+// will never show.
+func (r *Reconciler) unread(key types.NamespacedName, err error) error {
+	r.memory.distrust(key)
+	if errors.Is(err, context.DeadlineExceeded) {
+		r.leaked(key.Namespace, key.Name)
+	}
+	return err
 }
 
 // distrust makes the next sync read at the API server if a call has failed in a way that leaves open whether it was

@@ -136,6 +136,7 @@ func (s *suite) run(t *testing.T, gates string) *process {
 			CacheSyncTimeout: time.Minute,
 			Retries:          controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: time.Second, QPS: 10, Bucket: 100},
 			ProbeNamespace:   "kruise-daemon-config",
+			CloneSet:         controllers.CloneSet{Workers: 1},
 		})
 	}()
 	p.stop = sync.OnceValue(func() error { cancel(); return <-ended })

@@ -1,0 +1,119 @@
+package cloneset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/internal/features"
+)
+
+// idLength is that of the suffix of a Pod's name.
+const idLength = 5
+
+// Setup is what a process decides about the controller.
+type Setup struct {
+	Gates gates
+	// Live reads and writes at the API server.
+	Live client.Client
+	// Workers is how many CloneSets are synced at a time.
+	Workers int
+	// ExcludePreparingDelete is Settings.ExcludePreparingDelete.
+	ExcludePreparingDelete bool
+	// Registerer is where the controller's metric goes.
+	Registerer prometheus.Registerer
+}
+
+// AddTo makes a manager run the controller, with the given limits. The kinds CloneSet and, with the gate for pre-download,
+// ImagePullJob must be installed.
+func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controller.Options) error {
+	settings, err := s.settings(mgr)
+	if err != nil {
+		return err
+	}
+	if err := Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	leaks := newLeaks()
+	if err := s.Registerer.Register(leaks); err != nil {
+		return fmt.Errorf("registering metrics of %s: %w", Name, err)
+	}
+	r := New(Options{
+		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings,
+		//nolint:staticcheck // The newer events API does not name the component, and lets a scale-out write an event a Pod.
+		Recorder: mgr.GetEventRecorderFor(Name),
+		NewID:    func() string { return rand.String(idLength) },
+	})
+	r.leaked = func(namespace, name string) { leaks.WithLabelValues(namespace, name).Inc() }
+	options.MaxConcurrentReconciles = s.Workers
+	relevant := always
+	if s.Gates.Enabled(features.CloneSetEventHandlerOptimization) {
+		relevant = matters
+	}
+	err = builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options).
+		For(&v1beta1.CloneSet{}, builder.WithPredicates(exceptStatus())).
+		Watches(&corev1.Pod{}, r.podEvents(relevant)).
+		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1beta1.CloneSet{}, handler.OnlyControllerOwner()),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("adding controller %s: %w", Name, err)
+	}
+	return nil
+}
+
+// exceptStatus lets everything of a CloneSet pass that a sync reads: not its status, which we write.
+func exceptStatus() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+}
+
+func (s Setup) settings(mgr manager.Manager) (Settings, error) {
+	on := s.Gates.Enabled
+	settings := Settings{
+		ShortHash:               on(features.CloneSetShortHash),
+		PartitionRollback:       on(features.CloneSetPartitionRollback),
+		PreparingUpdateAsUpdate: on(features.PreparingUpdateAsUpdate),
+		RecreateForClaims:       on(features.RecreatePodWhenChangeVCTInCloneSetGate),
+		ExcludePreparingDelete:  s.ExcludePreparingDelete,
+		PreDownload:             on(features.PreDownloadImageForInPlaceUpdate),
+		InPlace: inplace.Options{
+			EnvFromMetadata: on(features.InPlaceUpdateEnvFromMetadata), Resources: on(features.InPlaceWorkloadVerticalScaling),
+		},
+	}
+	if !settings.InPlace.Resources {
+		return settings, nil
+	}
+	resize, err := hasResize(mgr)
+	settings.Server.Resize = resize
+	return settings, err
+}
+
+// hasResize asks the API server for the subresource itself: its version says neither whether the feature is on nor, on
+// some distributions, anything that can be read.
+func hasResize(mgr manager.Manager) (bool, error) {
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return false, fmt.Errorf("setting up discovery: %w", err)
+	}
+	core, err := client.ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		return false, fmt.Errorf("asking whether Pods can be resized: %w", err)
+	}
+	return slices.ContainsFunc(core.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }), nil
+}

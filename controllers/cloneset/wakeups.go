@@ -1,0 +1,92 @@
+package cloneset
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/podset/claim"
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
+)
+
+// pausePerPod is how long events of Pods are gathered before a sync, for each Pod that the CloneSet has. A sync looks at
+// all of them, so that without gathering a rollout of n Pods would cost n times n.
+const pausePerPod = 50 * time.Microsecond
+
+// podEvents wakes the CloneSets that control a Pod now and that did before.
+func (r *Reconciler) podEvents(relevant func(old, updated *corev1.Pod) bool) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	wake := func(q queue, objs ...client.Object) {
+		for _, name := range controllersOf(objs...) {
+			q.AddAfter(reconcile.Request{NamespacedName: name}, r.memory.pause(name))
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { wake(q, e.Object) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { wake(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			old, isPod := e.ObjectOld.(*corev1.Pod)
+			updated, isPodToo := e.ObjectNew.(*corev1.Pod)
+			if isPod && isPodToo && relevant(old, updated) {
+				wake(q, old, updated)
+			}
+		},
+	}
+}
+
+// controllersOf are the names of the CloneSets that control the objects, each once.
+func controllersOf(objs ...client.Object) []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, obj := range objs {
+		ref := metav1.GetControllerOfNoCopy(obj)
+		if ref == nil || !claim.Controls(ref.UID, groupKind, obj) {
+			continue
+		}
+		if name := (types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func always(_, _ *corev1.Pod) bool { return true }
+
+// matters tells whether a change of a Pod may change what a sync does (gate CloneSetEventHandlerOptimization, cloneset.md
+// §8): most updates of a Pod's status do not.
+func matters(old, updated *corev1.Pod) bool {
+	switch {
+	case old.Generation != updated.Generation || old.Spec.NodeName != updated.Spec.NodeName,
+		podstate.Active(old) != podstate.Active(updated) || old.Status.Phase != updated.Status.Phase,
+		!equality.Semantic.DeepEqual(old.Labels, updated.Labels),
+		!equality.Semantic.DeepEqual(old.OwnerReferences, updated.OwnerReferences),
+		!equality.Semantic.DeepEqual(old.Finalizers, updated.Finalizers):
+		return true
+	}
+	for _, of := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady, v1beta1.KruisePodReady, v1beta1.InPlaceUpdateReady} {
+		if podstate.IsTrue(old, of) != podstate.IsTrue(updated, of) {
+			return true
+		}
+	}
+	return updatingInPlace(updated)
+}
+
+// updatingInPlace is a Pod of which every change may be the one that completes its update, or lets it go on.
+func updatingInPlace(pod *corev1.Pod) bool {
+	if inplace.InGrace(pod) || !inplace.Complete(pod) {
+		return true
+	}
+	state, err := inplace.ReadState(pod)
+	return err != nil || state != nil && !podstate.IsTrue(pod, v1beta1.InPlaceUpdateReady)
+}
