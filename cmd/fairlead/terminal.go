@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/terminal/doctor"
 	"github.com/fairlead-io/fairlead/internal/terminal/explain"
 	"github.com/fairlead-io/fairlead/internal/terminal/review"
 )
@@ -17,7 +18,7 @@ const completionName = "kubectl_complete-fairlead"
 
 // newTerminalCommands makes the commands for a person at a terminal.
 func newTerminalCommands(program terminal.Program) []*cobra.Command {
-	return []*cobra.Command{review.NewCommand(program), explain.NewCommand(program)}
+	return []*cobra.Command{review.NewCommand(program), explain.NewCommand(program), doctor.NewCommand(program)}
 }
 
 // arguments are those of the command line; under its other name the program completes.
@@ -42,5 +43,6 @@ func serviceSettings(args []string, getenv func(string) string) (*terminal.Setti
 	}
 	return &terminal.Settings{
 		Options: parsed.options, Registers: parsed.register, Secret: cmp.Or(getenv("SECRET_NAME"), defaultSecret),
+		Injection: parsed.injection,
 	}, nil
 }

@@ -25,6 +25,8 @@ type Settings struct {
 	Registers bool
 	// Secret is where the CA is.
 	Secret string
+	// Injection are the annotations that ask somebody else for CA bundles.
+	Injection map[string]string
 }
 
 // Parse reads the arguments and the environment of the admission service as the service itself does. Flags that it does not

@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/terminal"
+)
+
+// NewCommand makes `fairlead doctor`.
+func NewCommand(program terminal.Program) *cobra.Command {
+	var connection terminal.Connection
+	var installation terminal.InstallationFlags
+	var output terminal.Output
+	var only []string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look whether the installation works, and say how to cure what does not",
+		Long: "Look whether the installation works, and say how to cure what does not. Nothing is changed.\n\n" +
+			"Checks: " + strings.Join(Names(), ", ") + ".\n" +
+			"What you may not read is said, and is no finding.\n\n" +
+			"Exit codes: 0 all is well, 1 there is a warning or an error, 2 the command line cannot be understood,\n" +
+			"3 the API server cannot be reached.",
+		Example: program.Examples(`
+			fairlead doctor
+			fairlead doctor --check certificates,endpoints
+			fairlead doctor -o json | jq '.findings[] | select(.severity == "error")'`),
+		Args: terminal.Args(cobra.NoArgs),
+	}
+	cmd.Flags().StringSliceVar(&only, "check", nil, "Only these checks, by their names.")
+	connection.AddFlags(cmd.Flags())
+	installation.Add(cmd.Flags(), program.Parse)
+	output.AddFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("check", cobra.FixedCompletions(Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		for _, name := range only {
+			if !slices.Contains(Names(), name) {
+				return terminal.Usagef("reading --check: there is no check %q; there are %s", name, strings.Join(Names(), ", "))
+			}
+		}
+		if err := output.Check(); err != nil {
+			return err
+		}
+		cluster, err := connection.Connect()
+		if err != nil {
+			return err
+		}
+		found, err := installation.Live(cmd.Context(), cluster)
+		if err != nil {
+			return err
+		}
+		doctor, err := New(cluster, found, time.Now)
+		if err != nil {
+			return err
+		}
+		findings, err := doctor.Examine(cmd.Context(), only...)
+		if err != nil {
+			return err
+		}
+		value := map[string]any{"findings": findings, "summary": Count(findings)}
+		if err := output.Print(cmd.OutOrStdout(), program.Getenv, value, func(t *terminal.Text) { Print(t, findings) }); err != nil {
+			return err
+		}
+		return terminal.Found(cmd, ExitCode(findings))
+	}
+	return cmd
+}
+
+// Count is how many findings there are of each severity.
+func Count(findings []Finding) map[Severity]int {
+	counts := map[Severity]int{OK: 0, Info: 0, Warning: 0, Error: 0}
+	for _, f := range findings {
+		counts[f.Severity]++
+	}
+	return counts
+}
+
+// ExitCode is what a command ends with after these findings.
+func ExitCode(findings []Finding) int {
+	if counts := Count(findings); counts[Warning]+counts[Error] > 0 {
+		return terminal.ExitFound
+	}
+	return terminal.ExitOK
+}
+
+var colours = map[Severity]terminal.Colour{OK: terminal.Good, Info: terminal.Dim, Warning: terminal.Warn, Error: terminal.Bad}
+
+// Print writes findings for people.
+func Print(t *terminal.Text, findings []Finding) {
+	for _, f := range findings {
+		about := f.Message
+		if f.Object != "" {
+			about = f.Object + ": " + f.Message
+		}
+		t.Line("%s %-15s %s", t.In(colours[f.Severity], fmt.Sprintf("%-7s", f.Severity)), f.Check, about)
+		if f.Means != "" {
+			t.Line("%24smeans: %s", "", f.Means)
+		}
+		if f.Cure != "" {
+			t.Line("%24scure:  %s", "", f.Cure)
+		}
+	}
+	counts := Count(findings)
+	t.Line("%s", summary(counts))
+}
+
+func summary(counts map[Severity]int) string {
+	if counts[Warning]+counts[Error] == 0 {
+		return "All is well."
+	}
+	return fmt.Sprintf("%d errors, %d warnings.", counts[Error], counts[Warning])
+}

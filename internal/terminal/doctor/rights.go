@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apiconversion "github.com/fairlead-io/fairlead/api/conversion"
+	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/webhook/table"
+)
+
+// right is what a service account must be allowed to do; namespace "" is everywhere.
+type right struct {
+	verbs                  []string
+	group, resource        string
+	namespace, object, why string
+}
+
+var (
+	read   = []string{"get", "list", "watch"}
+	manage = []string{"get", "list", "watch", "create", "patch", "delete"}
+)
+
+// webhookRights are those without which admission, as these settings have it, does not work.
+func (d *Doctor) webhookRights() []right {
+	own, settings := d.config.Namespace, d.installation.Settings
+	rights := []right{
+		{read, "apps.kruise.io", "sidecarsets", "", "", "no sidecar is injected, and no replica turns ready"},
+		{read, "", "namespaces", "", "", "no replica turns ready"},
+		{read, "apps", "controllerrevisions", own, "", "no replica turns ready"},
+		{[]string{"create"}, "", "podtemplates", own, "", "Pod templates are not validated"},
+		{[]string{"get"}, "", "pods", "", "", "ContainerRecreateRequests are refused"},
+		{[]string{"get"}, "", "nodes", "", "", "ContainerRecreateRequests are refused"},
+	}
+	if !settings.Gates.Enabled(features.EnableExternalCerts) {
+		rights = append(rights, right{[]string{"get", "list", "watch", "update"}, "", "secrets", own, settings.Secret, "no replica has a certificate"})
+	}
+	if settings.Gates.Enabled(features.ResourcesDeletionProtection) {
+		rights = append(rights,
+			right{[]string{"list"}, "", "pods", "", "", "protected namespaces cannot be deleted at all"},
+			right{[]string{"list"}, "", "persistentvolumeclaims", "", "", "protected namespaces cannot be deleted at all"},
+			right{[]string{"create", "patch"}, "", "events", "", "", "denials are not told of by events"},
+		)
+	}
+	if !settings.Registers {
+		return rights
+	}
+	rights = append(rights,
+		right{manage, "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", table.MutatingName, "webhooks are not registered"},
+		right{manage, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", table.ValidatingName, "webhooks are not registered"},
+		right{read, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", table.AnchorName, "webhooks are not registered"},
+		right{[]string{"get", "update"}, "coordination.k8s.io", "leases", own, "kruise-webhook-registration", "webhooks are not registered"},
+		right{[]string{"list"}, "discovery.k8s.io", "endpointslices", own, "", "webhooks are not registered"},
+	)
+	for _, resource := range apiconversion.Resources() {
+		if resource.Differs {
+			rights = append(rights, right{[]string{"get", "patch"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(), "objects are not converted"})
+		}
+	}
+	return rights
+}
+
+// managerRights are those of the controllers.
+func (d *Doctor) managerRights() []right {
+	rights := []right{
+		{[]string{"get", "list", "watch", "patch"}, "", "pods", "", "", "ordered containers do not start"},
+		{[]string{"patch"}, "", "pods/status", "", "", "Pods with the gate KruisePodReady do not turn Ready"},
+		{[]string{"get", "create", "patch"}, "", "configmaps", "", "", "ordered containers do not start"},
+		{[]string{"get", "update"}, "coordination.k8s.io", "leases", d.config.Namespace, "kruise-manager", "no replica leads"},
+	}
+	for _, resource := range apiconversion.Resources() {
+		rights = append(rights, right{[]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(), "objects in an old version are not stored anew"})
+	}
+	return rights
+}
+
+// checkRights asks the API server what the service accounts may do. Who may not ask that learns what they may do themselves,
+// which says nothing of the service accounts, and is said to be so.
+func checkRights(ctx context.Context, d *Doctor, r *report) error {
+	for _, account := range []struct {
+		name   string
+		rights []right
+	}{{"kruise-webhook", d.webhookRights()}, {"kruise-manager", d.managerRights()}} {
+		err := d.checkAccount(ctx, r, account.name, account.rights)
+		if apierrors.IsForbidden(err) {
+			return d.checkSelf(ctx, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Doctor) checkAccount(ctx context.Context, r *report, account string, rights []right) error {
+	user := fmt.Sprintf("system:serviceaccount:%s:%s", d.config.Namespace, account)
+	for _, wanted := range rights {
+		var lacking []string
+		for _, verb := range wanted.verbs {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.config.Namespace, "system:authenticated"},
+				ResourceAttributes: wanted.attributes(verb),
+			}}
+			answer, err := d.cluster.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if !answer.Status.Allowed {
+				lacking = append(lacking, verb)
+			}
+		}
+		if len(lacking) > 0 {
+			r.add(Error, fmt.Sprintf("ServiceAccount %s/%s", d.config.Namespace, account), "it may not "+strings.Join(lacking, ", ")+" "+wanted.what(), wanted.why, chartCure)
+		}
+	}
+	return nil
+}
+
+// checkSelf tells the person what they may not read, and that the service accounts are not looked at.
+func (d *Doctor) checkSelf(ctx context.Context, r *report) error {
+	for _, wanted := range d.webhookRights() {
+		if !slices.Contains(wanted.verbs, "get") {
+			continue
+		}
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: wanted.attributes("get")}}
+		answer, err := d.cluster.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		if !answer.Status.Allowed {
+			r.add(Info, "you", "you may not get "+wanted.what(), "findings about that are missing; it says nothing of the service accounts", "")
+		}
+	}
+	r.add(Info, "", "you may not ask what the service accounts may do", "their rights are not looked at", "kubectl auth can-i create subjectaccessreviews")
+	return nil
+}
+
+func (w right) attributes(verb string) *authorizationv1.ResourceAttributes {
+	resource, subresource, _ := strings.Cut(w.resource, "/")
+	return &authorizationv1.ResourceAttributes{Verb: verb, Group: w.group, Resource: resource, Subresource: subresource, Namespace: w.namespace, Name: w.object}
+}
+
+func (w right) what() string {
+	what := w.resource
+	if w.group != "" {
+		what += "." + w.group
+	}
+	if w.object != "" {
+		what += " " + w.object
+	}
+	if w.namespace != "" {
+		what += " in namespace " + w.namespace
+	}
+	return what
+}
