@@ -11,36 +11,57 @@ import (
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
-// KeptAnnotation is the annotation of an object that has what only the other version, of this name, can spell.
+// KeptAnnotation is what the annotations of an object begin with that have what only the other version, of this name, can
+// spell; a dot and more follow, except where all of it was too large.
 func KeptAnnotation(version string) string { return "conversion.fairlead.io/" + version + "-fields" }
 
 // tooLarge stands for records that do not fit into an object's annotations. The object can be read, but what it would
 // lose must not be written.
 const tooLarge = "too-large"
 
-// takeKept removes the annotations of conversions and returns the one with the fields of version. That for the other
-// version is a copy that somebody carried over, and says nothing here.
-func (w *work) takeKept(version string) string {
-	kept, _ := w.tag(annotations, KeptAnnotation(version))
-	w.removeTag(annotations, KeptAnnotation(Alpha))
-	w.removeTag(annotations, KeptAnnotation(Beta))
-	return kept
-}
+// kept is an annotation with fields of the other version.
+type kept struct{ key, text string }
 
-// restore puts back what an earlier conversion kept. What a v1alpha1 client made of the annotation must not cost
-// v1beta1 fields in silence, so that is an error; the reverse must not, for nobody could read the object in v1alpha1.
-func (d direction) restore(k *kind, target *work, source *jsontree.Node, kept string) error {
-	if kept == "" {
+// takeKept removes the annotations of conversions and returns those with the fields of version. Those for the other
+// version are copies that somebody carried over, and say nothing here.
+func (w *work) takeKept(version string) (found []kept) {
+	metadata := w.object(w.top, "metadata")
+	tags := w.object(metadata, annotations)
+	if tags == nil {
 		return nil
 	}
-	records, err := readKept(kept)
-	if err == nil {
-		natural := target.top.Clone()
-		d.applyAll(k, target, source, records)
-		err = d.fits(k, natural, target.top)
+	for _, key := range tags.Names() {
+		if !isKept(key, Alpha) && !isKept(key, Beta) {
+			continue
+		}
+		if isKept(key, version) && tags.Get(key) != nil {
+			found = append(found, kept{key, w.text(tags, key)})
+		}
+		w.removeTag(annotations, key)
 	}
-	if err != nil && d.up {
-		return &FieldError{Field: annotationPath(KeptAnnotation(Beta)), Err: err}
+	return found
+}
+
+// restore puts back what an earlier conversion kept. What a v1alpha1 client made of an annotation must not cost v1beta1
+// fields in silence, so that is an error; the reverse must not, for nobody could read the object in v1alpha1.
+func (d direction) restore(k *kind, target *work, source *jsontree.Node, from []kept) error {
+	var records []record
+	for _, annotation := range from {
+		read, err := readKept(annotation.text)
+		if err != nil && d.up {
+			return &FieldError{Field: annotationPath(annotation.key), Err: err}
+		}
+		if err == nil {
+			records = append(records, read...)
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	natural := target.top.Clone()
+	d.applyAll(k, target, source, whole(records))
+	if err := d.fits(k, natural, target.top); err != nil {
+		return &FieldError{Field: annotationPath(from[0].key), Err: err}
 	}
 	return nil
 }
@@ -98,7 +119,7 @@ func (k *kind) decode(object *jsontree.Node) error {
 	return json.Unmarshal(object.Bytes(), k.typed())
 }
 
-// keep writes records into the object that cannot spell them.
+// keep writes records into the object that cannot spell them, a field an annotation (see leaves).
 func (d direction) keep(k *kind, target *work, records []record) {
 	if len(records) == 0 {
 		return
@@ -110,12 +131,21 @@ func (d direction) keep(k *kind, target *work, records []record) {
 		}
 	}
 	other := direction{up: !d.up}.version()
-	text := string(appendRecords(nil, records))
-	room := target.room() - len(KeptAnnotation(other))
+	var annotated []kept
+	room := target.room()
+	for _, r := range records {
+		for _, leaf := range r.leaves() {
+			annotation := kept{leafKey(other, leaf), string(appendRecords(nil, []record{leaf}))}
+			room -= len(annotation.key) + len(annotation.text)
+			annotated = append(annotated, annotation)
+		}
+	}
 	switch {
-	case len(text) <= room:
-		target.setTag(annotations, KeptAnnotation(other), text)
-	case !d.up && len(tooLarge) <= room:
+	case room >= 0:
+		for _, annotation := range annotated {
+			target.setTag(annotations, annotation.key, annotation.text)
+		}
+	case !d.up && len(KeptAnnotation(other))+len(tooLarge) <= target.room():
 		target.setTag(annotations, KeptAnnotation(other), tooLarge)
 	default:
 		target.note(annotationPath(KeptAnnotation(other)), "what only %s can spell does not fit", other)

@@ -3,6 +3,8 @@ package conversion
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,12 +40,53 @@ func runExamples(t *testing.T, groupKind, to string, examples []example) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := hashes.ReplaceAll(converted.Object, []byte(`\"$1\":\"#\"`))
+			got := hashes.ReplaceAll(joined(t, converted.Object), []byte(`\"$1\":\"#\"`))
 			if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
 				t.Errorf("converted (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// joined puts what is kept, field by field, into one annotation of either version, in the order of the object's fields.
+func joined(t *testing.T, object jsontext.Value) jsontext.Value {
+	t.Helper()
+	top, err := jsontree.Parse(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := func(r record) string {
+		for i, root := range []string{"/spec", "/status", "/metadata/labels", "/metadata/annotations"} {
+			if strings.HasPrefix(r.path, root) {
+				return strconv.Itoa(i) + strings.ReplaceAll(r.path, "/", "\x00")
+			}
+		}
+		return r.path
+	}
+	for _, version := range []string{Alpha, Beta} {
+		var records []record
+		for _, annotation := range (&work{top: top.Clone()}).takeKept(version) {
+			read, err := readRecords(annotation.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(read) != 1 || annotation.key != leafKey(version, read[0]) {
+				t.Errorf("annotation %s has %s", annotation.key, annotation.text)
+			}
+			records = append(records, read...)
+		}
+		if records = whole(records); len(records) > 0 {
+			slices.SortFunc(records, func(a, b record) int { return strings.Compare(order(a), order(b)) })
+			w := &work{top: top}
+			for _, key := range top.Object("metadata").Object(annotations).Names() {
+				if isKept(key, version) {
+					w.removeTag(annotations, key)
+				}
+			}
+			w.setTag(annotations, KeptAnnotation(version), string(appendRecords(nil, records)))
+		}
+	}
+	return top.Bytes()
 }
 
 // object reads YAML. Values keep their spelling.

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/jsontree"
 )
 
-// record is one thing that the other version cannot spell. An object carries its records in an annotation, as a JSON
-// list, and is the version that cannot spell them.
+// record is one thing that the other version cannot spell. An object carries its records in annotations, as JSON lists,
+// and is the version that cannot spell them.
 //
 //	{"path":"/spec/reserveOrdinals","value":[0,"3-4"]}
 //
@@ -18,6 +18,8 @@ import (
 // translation by itself gives there, "" for nothing, and With that of what the object says about the record's unit.
 type record struct {
 	path string
+	// in is where the value is below path, "" if it is all that is kept there (see leaves).
+	in string
 	// value is nil if nothing is to be there.
 	value     jsontext.Value
 	was, with string
@@ -39,6 +41,9 @@ func appendRecords(out jsontext.Value, records []record) jsontext.Value {
 	for i, r := range records {
 		out = append(out, "[,"[min(i, 1)])
 		out = append(append(out, `{"path":`...), jsontree.Quote(r.path)...)
+		if r.in != "" {
+			out = append(append(out, `,"in":`...), jsontree.Quote(r.in)...)
+		}
 		if r.value != nil {
 			out = append(append(out, `,"value":`...), plain(r.value)...)
 		}
@@ -78,12 +83,15 @@ func readRecords(text string) ([]record, error) {
 		if !w.expect(element, jsontext.KindBeginObject, "an object") {
 			return nil, w.err
 		}
-		r := record{path: w.text(element, "path"), was: w.text(element, "was"), with: w.text(element, "with")}
+		r := record{path: w.text(element, "path"), in: w.text(element, "in"), was: w.text(element, "was"), with: w.text(element, "with")}
 		if value := element.Lookup("value"); value != nil {
 			r.value = value.Bytes()
 		}
 		if w.err == nil && !r.allowed() {
 			w.fail(fmt.Sprintf("[%d].path", i), "%q is not below %s", r.path, list(roots))
+		}
+		if w.err == nil && r.in != "" && (r.in[0] != '/' || r.value == nil) {
+			w.fail(fmt.Sprintf("[%d].in", i), "%q is no pointer to a value", r.in)
 		}
 		if w.err != nil {
 			return nil, w.err

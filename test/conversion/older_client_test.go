@@ -162,4 +162,13 @@ func (w *world) appliesInBothVersions() {
 	w.has("applied", w.read("statefulsets", "v1beta1", "mc"), map[string]string{
 		"spec/replicas": "6", "spec/reserveOrdinals": "[7]", "spec/scaleStrategy/maxUnavailable": `"100%"`,
 	})
+	// What its manager no longer applies goes, whole or in part, and what others have said stays.
+	apply("reserver", "v1beta1", `{reserveOrdinals: [7], scaleStrategy: {maxUnavailable: 50%}, lifecycle: {inPlaceUpdate: {finalizersHandler: [a/b], markPodNotReady: true}}}`)
+	apply("scaler", "v1alpha1", `{replicas: 5}`)
+	apply("reserver", "v1beta1", `{scaleStrategy: {maxUnavailable: 50%}, lifecycle: {inPlaceUpdate: {finalizersHandler: [a/b]}}}`)
+	w.has("given up in part", w.read("statefulsets", "v1beta1", "mc"), map[string]string{
+		"spec/replicas": "5", "spec/reserveOrdinals": "", "spec/scaleStrategy/maxUnavailable": `"50%"`,
+		"spec/lifecycle/inPlaceUpdate":           `{"finalizersHandler":["a/b"]}`,
+		"spec/lifecycle/preDelete/labelsHandler": `{"example.io/block":"true"}`,
+	})
 }
