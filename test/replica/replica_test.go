@@ -69,7 +69,10 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{T: t, Cluster: c, client: client, service: newService(t)}
 	w.kubectl("", "apply", "--server-side", "-f", crd)
-	w.kubectl("", "wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+	w.until("SidecarSets are served", func() bool { // kubectl wait fails while there is no condition at all
+		_, err := w.Kubectl(w.Context(), "wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+		return err == nil
+	})
 	w.kubectl(manifest, "apply", "-f", "-")
 	return w
 }

@@ -3,7 +3,6 @@ package disruption
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/test/addresses"
 )
 
 const (
@@ -78,7 +79,9 @@ func start(t *testing.T, name string, env, wrap []string, args ...string) *repli
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{name: name, address: freeAddress(t), health: freeAddress(t), ended: make(chan struct{})}
+	r := &replica{
+		name: name, address: addresses.Free(t, addresses.Loopback), health: addresses.Free(t, addresses.Loopback), ended: make(chan struct{}),
+	}
 	r.log = filepath.Join(t.TempDir(), name+".log")
 	log, err := os.Create(r.log)
 	if err != nil {
@@ -114,16 +117,6 @@ func (r *replica) tell(t *testing.T) {
 	if err == nil && len(text) > 0 {
 		t.Logf("the end of the log of %s:\n%s", r.name, text[max(0, len(text)-2000):])
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // probe follows readiness as the kubelet does, only more often.

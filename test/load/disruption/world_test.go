@@ -64,7 +64,10 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{Cluster: c, whole: t, client: client, service: newService(t)}
 	w.kubectl(t, "", "apply", "--server-side", "-f", crds)
-	w.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "-f", crds)
+	until(t, "SidecarSets are served", func() bool { // kubectl wait fails while there is no condition at all
+		_, err := w.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "-f", crds)
+		return err == nil
+	})
 	w.kubectl(t, manifest, "apply", "-f", "-")
 	return w
 }
