@@ -47,14 +47,41 @@ func (r *Reconciler) writeStatus(ctx context.Context, set *v1beta1.CloneSet, sta
 	if wait := r.sinceReport(set, now); wait > 0 && onlyCounts(&set.Status, status) {
 		return wait, nil
 	}
-	base := set.DeepCopy()
-	set.Status = *status
-	// For this version only: what was counted belongs to this generation, and the current revision to the last one.
-	if err := r.Client.Status().Patch(ctx, set, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+	patch, err := statusPatch(set, status)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.Client.Status().Patch(ctx, set, patch); err != nil {
 		return 0, fmt.Errorf("writing the status: %w", err)
 	}
 	r.memory.with(key(set), func(m *remembered) { m.reported = now })
 	return 0, nil
+}
+
+// statusPatch puts the status in place of the present one, for this version of the CloneSet only: what was counted
+// belongs to this generation, and the current revision to the last one. It names every field, because a CloneSet without
+// a status lacks those that the schema requires, which are 0 in our types.
+func statusPatch(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) (client.Patch, error) {
+	var old, updated map[string]any
+	for from, to := range map[*v1beta1.CloneSetStatus]*map[string]any{&set.Status: &old, status: &updated} {
+		encoded, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(encoded, to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encoding the status: %w", err)
+		}
+	}
+	for field := range old {
+		if _, stays := updated[field]; !stays {
+			updated[field] = nil
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": updated})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the status: %w", err)
+	}
+	return client.RawPatch(types.MergePatchType, patch), nil
 }
 
 // sinceReport is how long to wait until the next report of counts.
