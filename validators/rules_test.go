@@ -75,10 +75,14 @@ func (cluster) Revision(_ context.Context, sidecarSet, name, customVersion strin
 }
 
 func (cluster) Configuration(_ context.Context, key string) (string, error) {
-	if key != "SidecarSet_PatchPodMetadata_WhiteList" {
+	switch key {
+	case "SidecarSet_PatchPodMetadata_WhiteList":
+	case "WorkloadSpread_Watch_Custom_Workload_WhiteList", "PPS_Watch_Custom_Workload_WhiteList":
+		return `{"workloads": [{"Group": "example.com", "Version": "v1", "Kind": "Game"}]}`, nil
+	default:
 		return "", nil
 	}
-	return `{"rules": [{"allowedAnnotationKeyExprs": ["^(ok|OK)/"]},
+	return `{"rules": [{"selector": "everybody", "allowedAnnotationKeyExprs": [".*"]}, {"allowedAnnotationKeyExprs": ["^(ok|OK)/"]},
 		{"selector": {"matchLabels": {"team": "trusted"}}, "allowedAnnotationKeyExprs": ["secret"]}]}`, nil
 }
 
@@ -221,8 +225,8 @@ func (x table) check(t *testing.T, handler admission.Handler, c example) {
 	if want == 0 {
 		want = http.StatusUnprocessableEntity
 	}
-	if got.Status.Code != want {
-		t.Errorf("code %d, want %d", got.Status.Code, want)
+	if got.Status.Code != want || got.Status.Details == nil {
+		t.Fatalf("code %d, want %d: %s", got.Status.Code, want, got.Status.Message)
 	}
 	fields := make(map[string]bool)
 	for _, cause := range got.Status.Details.Causes {

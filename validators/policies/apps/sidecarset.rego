@@ -717,12 +717,25 @@ allowed_patterns contains pattern if {
 	some pattern in rule.allowedAnnotationKeyExprs
 }
 
+default whitelist_text := ""
+
+whitelist_text := fairlead.configuration("SidecarSet_PatchPodMetadata_WhiteList") if {
+	count(object.get(spec, "patchPodMetadata", [])) > 0
+}
+
 default whitelist := {"rules": []}
 
-whitelist := list if {
-	count(object.get(spec, "patchPodMetadata", [])) > 0
-	list := json.unmarshal(fairlead.configuration("SidecarSet_PatchPodMetadata_WhiteList"))
+whitelist := whitelist_decoded
+
+# A list that cannot be read allows nothing, whatever the gate says: it was meant to forbid something.
+whitelist_broken if {
+	whitelist_text != ""
+	not whitelist_readable
 }
+
+whitelist_readable if is_array(object.get(whitelist_decoded, "rules", []))
+
+whitelist_decoded := json.unmarshal(whitelist_text)
 
 counts(rule) if not rule.selector
 
@@ -735,6 +748,7 @@ permitted(key) if {
 
 permitted(_) if {
 	count(allowed_patterns) == 0
+	not whitelist_broken
 	data.inventory.gates.SidecarSetPatchPodMetadataDefaultsAllowed
 }
 
@@ -747,8 +761,12 @@ deny contains {"rule": "sidecarset-patch-key-allowed", "field": sprintf("%s.anno
 	some i, patch in spec.patchPodMetadata
 	some key, _ in patch.annotations
 	not permitted(key)
-	message := "the key is not in the allow-list: a cluster administrator adds it to SidecarSet_PatchPodMetadata_WhiteList in ConfigMap kruise-configuration of the release namespace"
+	message := not_permitted
 }
+
+not_permitted := "the allow-list cannot be read: a cluster administrator makes SidecarSet_PatchPodMetadata_WhiteList in ConfigMap kruise-configuration of the release namespace JSON with a list of rules" if {
+	whitelist_broken
+} else := "the key is not in the allow-list: a cluster administrator adds it to SidecarSet_PatchPodMetadata_WhiteList in ConfigMap kruise-configuration of the release namespace"
 
 conflicts := fairlead.sidecarset_conflicts(input.object, object.get(input, "oldObject", {}))
 

@@ -174,6 +174,12 @@ test_allow_list[note] if {
 		"no list, gate off": {"list": "", "gate": false, "allowed": false},
 		"no list, gate on": {"list": "", "gate": true, "allowed": true},
 		"unreadable list": {"list": "{", "gate": false, "allowed": false},
+		"unreadable list, gate on": {"list": "{", "gate": true, "allowed": false},
+		"a list that is none, gate on": {"list": `["^key"]`, "gate": true, "allowed": false},
+		"rules that are none, gate on": {"list": `{"rules":{"a":1}}`, "gate": true, "allowed": false},
+		"a list without rules, gate on": {"list": "{}", "gate": true, "allowed": true},
+		"an expression that is none": {"list": `{"rules":[{"allowedAnnotationKeyExprs":["(", 7, "^key"]}]}`, "gate": false, "allowed": true},
+		"only an expression that is none, gate on": {"list": `{"rules":[{"allowedAnnotationKeyExprs":["("]}]}`, "gate": true, "allowed": false},
 		"matching": {"list": `{"rules":[{"allowedAnnotationKeyExprs":["^key"]}]}`, "gate": false, "allowed": true},
 		"unanchored": {"list": `{"rules":[{"allowedAnnotationKeyExprs":["ey"]}]}`, "gate": false, "allowed": true},
 		"not matching": {"list": `{"rules":[{"allowedAnnotationKeyExprs":["^other"]}]}`, "gate": true, "allowed": false},
@@ -185,4 +191,11 @@ test_allow_list[note] if {
 	violated := judged(patched({"key": "x"})) with fairlead.configuration as tc.list
 		with data.inventory.gates.SidecarSetPatchPodMetadataDefaultsAllowed as tc.gate
 	(violated == set()) == tc.allowed
+}
+
+test_an_unreadable_allow_list_is_named if {
+	found := {v.message | some v in sidecarset.deny} with input as patched({"key": "x"})
+		with fairlead.configuration as "{"
+	some message in found
+	startswith(message, "the allow-list cannot be read")
 }
