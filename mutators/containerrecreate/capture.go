@@ -1,6 +1,7 @@
 package containerrecreate
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,11 +44,11 @@ func (r *request) captureContainers(p *pod) error {
 }
 
 func captureContainer(c *jsontree.Node, name string, p *pod) error {
-	spec, status := p.containers[name], p.statuses[name]
+	spec, status := p.container(name), p.status(name)
 	switch {
 	case name == "":
 		return admission.Refuse(400, "%s.name: Required value: name a container of Pod %q", c.Path(), p.name)
-	case p.initContainers[name]:
+	case slices.Contains(p.initContainers, name):
 		return admission.Refuse(400, "%s.name: Invalid value: %q: it is an init container of Pod %q, and has no status among the containers that can be restarted", c.Path(), name, p.name)
 	case spec == nil:
 		return admission.Refuse(400, "%s.name: Not found: Pod %q has no container %q", c.Path(), p.name, name)
@@ -56,11 +57,11 @@ func captureContainer(c *jsontree.Node, name string, p *pod) error {
 	case status.id == "":
 		return admission.Refuse(400, "%s.name: Invalid value: %q: that container of Pod %q has never started: its status has no containerID; wait until it has", c.Path(), name, p.name)
 	}
-	if hook := spec.preStop(); hook != nil {
-		c.Set("preStop", hook.Bytes())
+	if spec.preStop != nil {
+		c.Set("preStop", spec.preStop)
 		// A port's name means nothing without the container's ports; no other hook needs them.
-		if ports := spec.Get("ports"); ports.IsArray() && hook.Get("httpGet") != nil {
-			c.Set("ports", ports.Bytes())
+		if spec.ports != nil && spec.asksHTTP {
+			c.Set("ports", spec.ports)
 		}
 	}
 	c.Set("statusContext", status.context())

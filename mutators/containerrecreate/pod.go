@@ -3,12 +3,14 @@ package containerrecreate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fairlead-io/fairlead/api/decoding"
 	"github.com/fairlead-io/fairlead/internal/jsontree"
+	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
 // pod is what a capture looks at of a Pod.
@@ -21,68 +23,180 @@ type pod struct {
 	sidecarTerminated bool
 	// gracePeriod is spec.terminationGracePeriodSeconds as JSON, nil if unset.
 	gracePeriod    jsontext.Value
-	containers     map[string]*container
-	initContainers map[string]bool
-	statuses       map[string]*status
+	containers     []container
+	initContainers []string
+	statuses       []status
 }
 
-// container is a container of the Pod's spec.
-type container struct{ *jsontree.Node }
+// container is a container of the Pod's spec. preStop and ports are JSON as the Pod has it, nil if there is none; of a hook
+// all is kept, kinds that are newer than this code included.
+type container struct {
+	name           string
+	preStop, ports jsontext.Value
+	// asksHTTP says that the hook is an HTTP request.
+	asksHTTP bool
+}
 
 // status is an entry of status.containerStatuses.
 type status struct {
-	id       string
+	name, id string
 	restarts int64
 }
 
-func parsePod(raw jsontext.Value) (*pod, error) {
-	top, err := jsontree.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	if !top.IsObject() {
-		return nil, errors.New("expected an object")
-	}
-	metadata, spec := top.Object("metadata"), top.Object("spec")
-	if metadata == nil || spec == nil {
-		return nil, errors.New("it has no metadata or no spec")
-	}
-	p := &pod{
-		name: metadata.TextOf("name"), uid: metadata.TextOf("uid"), node: spec.TextOf("nodeName"),
-		deleting:   metadata.Get("deletionTimestamp") != nil,
-		containers: make(map[string]*container), initContainers: make(map[string]bool), statuses: make(map[string]*status),
-	}
-	if period := spec.Get("terminationGracePeriodSeconds"); period != nil {
-		p.gracePeriod = period.Bytes()
-	}
-	for _, c := range objects(spec, "containers") {
-		p.containers[c.TextOf("name")] = &container{c}
-	}
-	for _, c := range objects(spec, "initContainers") {
-		p.initContainers[c.TextOf("name")] = true
-	}
-	return p, p.readStatus(top.Object("status"))
-}
-
-func (p *pod) readStatus(from *jsontree.Node) error {
-	if from == nil {
-		return nil
-	}
-	p.phase = from.TextOf("phase")
-	for _, condition := range objects(from, "conditions") {
-		p.sidecarTerminated = p.sidecarTerminated || condition.TextOf("type") == sidecarTerminated
-	}
-	for _, s := range objects(from, "containerStatuses") {
-		restarts := int64(0)
-		if count := s.Get("restartCount"); count != nil {
-			var err error
-			if restarts, err = strconv.ParseInt(string(count.Bytes()), 10, 32); err != nil {
-				return fmt.Errorf("reading %s: %w", count.Path(), err)
-			}
-		}
-		p.statuses[s.TextOf("name")] = &status{id: s.TextOf("containerID"), restarts: restarts}
+// container is the one of a name, nil if there is none.
+func (p *pod) container(name string) *container {
+	if i := slices.IndexFunc(p.containers, func(c container) bool { return c.name == name }); i >= 0 {
+		return &p.containers[i]
 	}
 	return nil
+}
+
+// status is that of the container of a name, nil if there is none.
+func (p *pod) status(name string) *status {
+	if i := slices.IndexFunc(p.statuses, func(s status) bool { return s.name == name }); i >= 0 {
+		return &p.statuses[i]
+	}
+	return nil
+}
+
+// parsePod reads a Pod in one pass: they have some KiB, of which a capture needs a little.
+func parsePod(raw jsontext.Value) (*pod, error) {
+	if raw.Kind() != jsontext.KindBeginObject {
+		return nil, errors.New("expected an object")
+	}
+	p := &pod{}
+	var metadata, spec bool
+	err := jsonwalk.Walk(raw, func(w *jsonwalk.Walker) error {
+		return w.Object(func(name string) error {
+			switch name {
+			case "metadata":
+				metadata = w.Kind() != jsontext.KindNull
+				return w.Object(func(name string) error { return p.readMetadata(w, name) })
+			case "spec":
+				spec = w.Kind() != jsontext.KindNull
+				return w.Object(func(name string) error { return p.readSpec(w, name) })
+			case "status":
+				return w.Object(func(name string) error { return p.readStatus(w, name) })
+			}
+			return nil
+		})
+	})
+	if err == nil && !(metadata && spec) {
+		err = errors.New("it has no metadata or no spec")
+	}
+	return p, err
+}
+
+func (p *pod) readMetadata(w *jsonwalk.Walker, name string) (err error) {
+	switch name {
+	case "name":
+		p.name, err = w.String()
+	case "uid":
+		p.uid, err = w.String()
+	case "deletionTimestamp":
+		p.deleting = w.Kind() != jsontext.KindNull
+	}
+	return err
+}
+
+func (p *pod) readSpec(w *jsonwalk.Walker, name string) (err error) {
+	switch name {
+	case "nodeName":
+		p.node, err = w.String()
+	case "terminationGracePeriodSeconds":
+		p.gracePeriod, err = w.Value()
+	case "containers":
+		err = w.Array(func() error {
+			var c container
+			err := w.Object(func(name string) error { return c.read(w, name) })
+			p.containers = append(p.containers, c)
+			return err
+		})
+	case "initContainers":
+		err = w.Array(func() error {
+			name, err := text(w, "name")
+			p.initContainers = append(p.initContainers, name)
+			return err
+		})
+	}
+	return err
+}
+
+func (c *container) read(w *jsonwalk.Walker, name string) (err error) {
+	switch name {
+	case "name":
+		c.name, err = w.String()
+	case "ports":
+		c.ports, err = w.Value()
+	case "lifecycle":
+		err = w.Object(func(name string) error {
+			if name != "preStop" {
+				return nil
+			}
+			start, members := w.Offset(), 0
+			err := w.Object(func(name string) error {
+				members++
+				c.asksHTTP = c.asksHTTP || name == "httpGet" && w.Kind() != jsontext.KindNull
+				return nil
+			})
+			if members > 0 {
+				c.preStop = w.Since(start)
+			}
+			return err
+		})
+	}
+	return err
+}
+
+func (p *pod) readStatus(w *jsonwalk.Walker, name string) (err error) {
+	switch name {
+	case "phase":
+		p.phase, err = w.String()
+	case "conditions":
+		err = w.Array(func() error {
+			kind, err := text(w, "type")
+			p.sidecarTerminated = p.sidecarTerminated || kind == sidecarTerminated
+			return err
+		})
+	case "containerStatuses":
+		err = w.Array(func() error {
+			var s status
+			err := w.Object(func(name string) error { return s.read(w, name) })
+			p.statuses = append(p.statuses, s)
+			return err
+		})
+	}
+	return err
+}
+
+func (s *status) read(w *jsonwalk.Walker, name string) (err error) {
+	switch name {
+	case "name":
+		s.name, err = w.String()
+	case "containerID":
+		s.id, err = w.String()
+	case "restartCount":
+		at := w.Pointer()
+		var count jsontext.Value
+		if count, err = w.Value(); err != nil || count == nil {
+			return err
+		}
+		if s.restarts, err = strconv.ParseInt(string(count), 10, 32); err != nil {
+			err = fmt.Errorf("reading %s: %w", at, err)
+		}
+	}
+	return err
+}
+
+// text is a string member of an object, "" if it is missing.
+func text(w *jsonwalk.Walker, member string) (value string, err error) {
+	err = w.Object(func(name string) (err error) {
+		if name == member {
+			value, err = w.String()
+		}
+		return err
+	})
+	return value, err
 }
 
 // sidecarTerminated is the type of the condition that the sidecar terminator gives a Pod before it makes a request.
@@ -100,20 +214,6 @@ func (p *pod) inactive() string {
 	default:
 		return ""
 	}
-}
-
-// preStop is the container's hook, nil if it has none. All of it is kept, hooks of a kind that is newer than this code
-// included.
-func (c *container) preStop() *jsontree.Node {
-	lifecycle := c.Object("lifecycle")
-	if lifecycle == nil {
-		return nil
-	}
-	hook := lifecycle.Object("preStop")
-	if hook == nil || len(hook.Members()) == 0 {
-		return nil
-	}
-	return hook
 }
 
 // objects are the elements of a list that are objects.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/fairlead-io/fairlead/test/load/reviews"
 )
 
 // apiServer plays as much of an API server as a replica needs that captures containers: it keeps the Secret with the CA,
@@ -24,7 +26,7 @@ type apiServer struct {
 }
 
 func newAPIServer() *apiServer {
-	a := &apiServer{pod: encode(runningPod()), node: encode(node())}
+	a := &apiServer{pod: reviews.RunningPod(), node: reviews.Node()}
 	a.Server = httptest.NewUnstartedServer(a)
 	a.EnableHTTP2 = true // as the real one: all requests of a client share a connection
 	a.StartTLS()

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/fairlead-io/fairlead/test/load/reviews"
 )
 
 // Where the servers listen.
@@ -37,7 +38,7 @@ func newBench(ctx context.Context, dir string, o options) (*bench, error) {
 		return nil, err
 	}
 	var err error
-	b.floor, err = start(ctx, dir, "floor", exchange{url: "https://" + floorAddress + "/", body: matched(), answer: accepted},
+	b.floor, err = start(ctx, dir, "floor", exchange{url: "https://" + floorAddress + "/", body: reviews.Matched(), answer: accepted},
 		filepath.Join(dir, "floor"), floorAddress)
 	return b, err
 }
@@ -155,15 +156,7 @@ func median(samples []sample) sample {
 
 // writeSidecarSets writes n SidecarSets, of which the first matches the review's Pod, as one List.
 func writeSidecarSets(dir string, n int) error {
-	items := make([]any, n)
-	for i := range items {
-		name, app := fmt.Sprintf("other-%d", i), fmt.Sprintf("other-%d", i)
-		if i == 0 {
-			name, app = "match", "nginx"
-		}
-		items[i] = sidecarSet(name, app, i)
-	}
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": reviews.SidecarSets(n)})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/fairlead-io/fairlead/test/load/reviews"
 )
 
 // scenario is one row of the table.
@@ -43,42 +45,40 @@ const (
 )
 
 func scenarios() []scenario {
-	const pods, group = "/mutate-pod", "apps.kruise.io"
+	const pods = "/mutate-pod"
 	list := []scenario{{
-		name: "Pod that matches 1 of 1 SidecarSets", path: pods, body: matched(), answer: patched, sidecarSets: 1, target: target{ratio: 1.6},
+		name: "Pod that matches 1 of 1 SidecarSets", path: pods, body: reviews.Matched(), answer: patched, sidecarSets: 1, target: target{ratio: 1.6},
 	}}
 	for _, n := range []int{100, 1000, 10000} {
 		list = append(list, scenario{
-			name: fmt.Sprintf("Pod that matches 1 of %d SidecarSets", n), path: pods, body: matched(), answer: patched, sidecarSets: n,
+			name: fmt.Sprintf("Pod that matches 1 of %d SidecarSets", n), path: pods, body: reviews.Matched(), answer: patched, sidecarSets: n,
 			target: target{ratio: 1.1, ofFirst: true},
 		})
 	}
 	list[len(list)-1].target.rss = 120
 	return append(list,
 		scenario{
-			name: "Pod that matches none of 1000 SidecarSets", path: pods, body: unmatched(), answer: accepted, sidecarSets: 1000,
+			name: "Pod that matches none of 1000 SidecarSets", path: pods, body: reviews.Unmatched(), answer: accepted, sidecarSets: 1000,
 			target: target{ratio: 1.2},
 		},
 		scenario{
 			name: "DELETE of a protected Deployment, denied", path: "/validate-apps-deployment", answer: denied, sidecarSets: 1,
-			body: request("DELETE", "apps", "v1", "Deployment", "deployments", deployment("Always", 3)), target: target{ratio: 1.3},
+			body: reviews.Deletion("Always", 3), target: target{ratio: 1.3},
 		},
 		scenario{
 			name: "DELETE of a protected Deployment without replicas, allowed", path: "/validate-apps-deployment", answer: accepted, sidecarSets: 1,
-			body: request("DELETE", "apps", "v1", "Deployment", "deployments", deployment("Cascading", 0)), target: target{ratio: 1.3},
+			body: reviews.Deletion("Cascading", 0), target: target{ratio: 1.3},
 		},
 		scenario{
 			name: "ContainerRecreateRequest CREATE, captured", path: "/mutate-apps-kruise-io-containerrecreaterequest", answer: patched, inCluster: true,
-			body:   request("CREATE", group, "v1alpha1", "ContainerRecreateRequest", "containerrecreaterequests", recreateRequest()),
-			target: target{ratio: 2},
+			body: reviews.Capture(), target: target{ratio: 2},
 		},
 		scenario{
 			name: "SidecarSet CREATE through Rego, beside 1000", path: "/validate-apps-kruise-io-sidecarset", answer: accepted, sidecarSets: 1000,
-			body:   request("CREATE", group, "v1beta1", "SidecarSet", "sidecarsets", newSidecarSet()),
-			target: target{cpu: 3 * time.Millisecond},
+			body: reviews.Creation(), target: target{cpu: 3 * time.Millisecond},
 		},
 		scenario{
-			name: "Conversion of a SidecarSet", path: "/convert", body: conversionReview(), answer: converted, sidecarSets: 1, target: target{ratio: 2},
+			name: "Conversion of a SidecarSet", path: "/convert", body: reviews.Conversion(), answer: converted, sidecarSets: 1, target: target{ratio: 2},
 		},
 	)
 }

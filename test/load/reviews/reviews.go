@@ -1,4 +1,6 @@
-package main
+// Package reviews has the requests that are measured, of load and of allocations alike: those of the yardstick, and one for
+// each other thing that admission does.
+package reviews
 
 import (
 	"bytes"
@@ -7,7 +9,7 @@ import (
 	"fmt"
 )
 
-//go:embed testdata/pod.json
+//go:embed pod.json
 var podReview []byte
 
 var (
@@ -15,11 +17,11 @@ var (
 	matchingLabel  = []byte(`"app": "nginx"`)
 )
 
-// matched is the 5 KiB Pod of the yardstick.
-func matched() []byte { return bytes.Replace(podReview, uidPlaceholder, []byte("bench"), 1) }
+// Matched is the 5 KiB Pod of the yardstick.
+func Matched() []byte { return bytes.Replace(podReview, uidPlaceholder, []byte("bench"), 1) }
 
-// unmatched is the same Pod with a label that no SidecarSet selects.
-func unmatched() []byte { return bytes.ReplaceAll(matched(), matchingLabel, []byte(`"app": "alone"`)) }
+// Unmatched is the same Pod with a label that no SidecarSet selects.
+func Unmatched() []byte { return bytes.ReplaceAll(Matched(), matchingLabel, []byte(`"app": "alone"`)) }
 
 // podSpec is the spec of that Pod.
 func podSpec() json.RawMessage {
@@ -30,7 +32,7 @@ func podSpec() json.RawMessage {
 			} `json:"object"`
 		} `json:"request"`
 	}
-	if err := json.Unmarshal(matched(), &review); err != nil {
+	if err := json.Unmarshal(Matched(), &review); err != nil {
 		panic(err) // the file is a part of this program
 	}
 	return review.Request.Object.Spec
@@ -51,10 +53,10 @@ func request(operation, group, version, kind, resource string, object any) []byt
 	return encode(map[string]any{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": req})
 }
 
-// deployment is one of that Pod, with the label of deletion protection.
-func deployment(protection string, replicas int) map[string]any {
+// Deletion deletes a Deployment of that Pod, with the label of deletion protection.
+func Deletion(protection string, replicas int) []byte {
 	labels := map[string]any{"app": "nginx"}
-	return map[string]any{
+	return request("DELETE", "apps", "v1", "Deployment", "deployments", map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{
 			"name": "web-0", "namespace": "shop", "uid": "0e0f2f2c-0000-4000-8000-000000000002", "generation": 4,
@@ -65,29 +67,29 @@ func deployment(protection string, replicas int) map[string]any {
 			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": podSpec()},
 		},
 		"status": map[string]any{"replicas": replicas, "readyReplicas": replicas, "observedGeneration": 4},
-	}
+	})
 }
 
-// recreateRequest asks to restart a container of runningPod.
-func recreateRequest() map[string]any {
-	return map[string]any{
+// Capture creates a ContainerRecreateRequest for a container of RunningPod.
+func Capture() []byte {
+	return request("CREATE", "apps.kruise.io", "v1alpha1", "ContainerRecreateRequest", "containerrecreaterequests", map[string]any{
 		"apiVersion": "apps.kruise.io/v1alpha1", "kind": "ContainerRecreateRequest",
 		"metadata": map[string]any{"name": "restart", "namespace": "shop"},
 		"spec": map[string]any{
 			"podName": "web-0", "containers": []any{map[string]any{"name": "c0"}},
 			"strategy": map[string]any{"orderedRecreate": true}, "activeDeadlineSeconds": 300,
 		},
-	}
+	})
 }
 
-// runningPod is that Pod on a node.
-func runningPod() map[string]any {
+// RunningPod is that Pod on a node, as the API server gives it.
+func RunningPod() []byte {
 	var spec map[string]any
 	if err := json.Unmarshal(podSpec(), &spec); err != nil {
 		panic(err) // see podSpec
 	}
 	spec["nodeName"] = "n1"
-	return map[string]any{
+	return encode(map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{
 			"name": "web-0", "namespace": "shop", "uid": "0e0f2f2c-0000-4000-8000-000000000001", "resourceVersion": "7",
@@ -97,17 +99,17 @@ func runningPod() map[string]any {
 		"status": map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
 			"name": "c0", "containerID": "containerd://5f1e", "restartCount": 0, "ready": true,
 		}}},
-	}
+	})
 }
 
-// node is what an API server gives who asks for the metadata alone.
-func node() map[string]any {
-	return map[string]any{
+// Node is what an API server gives who asks for the metadata of its node alone.
+func Node() []byte {
+	return encode(map[string]any{
 		"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
 		"metadata": map[string]any{"name": "n1", "resourceVersion": "7", "labels": map[string]any{
 			"kubernetes.io/hostname": "n1", "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
 		}},
-	}
+	})
 }
 
 // sidecarSet is the yardstick's: one container that mounts one volume.
@@ -140,19 +142,41 @@ func agent(i int, volume string) map[string]any {
 	}
 }
 
-// newSidecarSet is one that comes after those of writeSidecarSets.
-func newSidecarSet() map[string]any {
+// Creation creates a SidecarSet beside others of that form.
+func Creation() []byte {
 	object := sidecarSet("newest", "newest", 99999)
 	object["spec"].(map[string]any)["updateStrategy"] = map[string]any{"type": "RollingUpdate", "maxUnavailable": 1, "partition": 0}
-	return object
+	return request("CREATE", "apps.kruise.io", "v1beta1", "SidecarSet", "sidecarsets", object)
 }
 
-// conversionReview asks for a SidecarSet, stored as v1alpha1, in v1beta1.
-func conversionReview() []byte {
+// Conversion asks for a SidecarSet, stored as v1alpha1, in v1beta1.
+func Conversion() []byte {
 	object := sidecarSet("stored", "stored", 1)
 	object["apiVersion"] = "apps.kruise.io/v1alpha1"
 	return encode(map[string]any{
 		"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1",
 		"request": map[string]any{"uid": "bench", "desiredAPIVersion": "apps.kruise.io/v1beta1", "objects": []any{object}},
 	})
+}
+
+// SidecarSets are n of them as JSON, of which the first matches Matched.
+func SidecarSets(n int) []json.RawMessage {
+	items := make([]json.RawMessage, n)
+	for i := range items {
+		name, app := fmt.Sprintf("other-%d", i), fmt.Sprintf("other-%d", i)
+		if i == 0 {
+			name, app = "match", "nginx"
+		}
+		items[i] = encode(sidecarSet(name, app, i))
+	}
+	return items
+}
+
+// encode is an object of ours as JSON, which every one can be.
+func encode(object any) []byte {
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
 }
