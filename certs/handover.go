@@ -73,7 +73,7 @@ type candidate struct{ there, trusted bool }
 // trusted.
 func choose(serving side, p, f candidate, since time.Duration) side {
 	switch {
-	case p.trusted && (serving != fallback || !f.trusted || since >= settling):
+	case p.trusted && (serving == preferred || !f.trusted || since >= settling):
 		return preferred
 	case f.trusted:
 		return fallback
@@ -85,6 +85,9 @@ func choose(serving side, p, f candidate, since time.Duration) side {
 		return neither
 	}
 }
+
+// Prepare looks once, so that the right certificate is there before anyone can ask for it.
+func (h *Handover) Prepare(ctx context.Context) { h.look(ctx) }
 
 // Run looks at what is trusted until ctx ends.
 func (h *Handover) Run(ctx context.Context) error {

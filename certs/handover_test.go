@@ -27,7 +27,7 @@ func TestChoose(t *testing.T) {
 		"a start in the settled mode":                 {neither, trusted, there, 0, preferred},
 		"a start amid a switch":                       {neither, there, trusted, 0, fallback},
 		"a start before the certificate is issued":    {neither, none, trusted, 0, fallback},
-		"a start with both trusted":                   {neither, trusted, trusted, 0, preferred},
+		"a start with both trusted":                   {neither, trusted, trusted, 0, fallback},
 		"not trusted yet":                             {fallback, there, trusted, 0, fallback},
 		"only just trusted":                           {fallback, trusted, trusted, 4 * time.Second, fallback},
 		"trusted for long enough":                     {fallback, trusted, trusted, 5 * time.Second, preferred},

@@ -32,6 +32,12 @@ const (
 	attempts = 5
 )
 
+// Prepare does once what Run goes on doing, so that there is a certificate before anyone can ask for it.
+func (a *Authority) Prepare(ctx context.Context) error {
+	_, err := a.sync(ctx)
+	return err
+}
+
 // Run keeps the certificate and the bundle as the Secret says, and the Secret as it should be, until ctx ends. Errors
 // of the API are logged and tried again; what was served goes on being served.
 func (a *Authority) Run(ctx context.Context) error {

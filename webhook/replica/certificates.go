@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +24,10 @@ import (
 // diagnosisTimeout bounds asking what keeps a certificate away; it is asked again soon.
 const diagnosisTimeout = 5 * time.Second
 
+// prepareTimeout bounds how long a replica looks for its certificate before it serves: when the API server is away, what asks
+// for no certificate shall be answered nevertheless.
+const prepareTimeout = 5 * time.Second
+
 // injectFrom is cert-manager's annotation that names, as NAMESPACE/NAME, the Certificate whose CA is to be injected.
 const injectFrom = "cert-manager.io/inject-ca-from"
 
@@ -34,6 +39,8 @@ type certificates struct {
 	// follow are tasks for as long as requests are served; keep must end when we are told to stop, because it would make a
 	// Secret anew that is being uninstalled.
 	follow, keep []task
+	// prepare reads what there is.
+	prepare func(context.Context)
 }
 
 // external says that somebody else, such as cert-manager, makes the certificate.
@@ -62,15 +69,25 @@ func (c Cluster) certificates(
 	handover := certs.NewHandover(options)
 	return &certificates{
 		source: handover, others: handover.Others, follow: []task{mounted.Run, handover.Run}, keep: []task{authority.Run},
+		prepare: func(ctx context.Context) { prepare(ctx, authority); handover.Prepare(ctx) },
 	}, handover.RegisterMetrics(registry)
 }
 
 func (c Cluster) registeredCertificates(config table.Config, registry prometheus.Registerer, authority *certs.Authority) (*certificates, error) {
 	if !c.external() {
-		return &certificates{source: authority, keep: []task{authority.Run}}, authority.RegisterMetrics(registry)
+		return &certificates{
+			source: authority, keep: []task{authority.Run}, prepare: func(ctx context.Context) { prepare(ctx, authority) },
+		}, authority.RegisterMetrics(registry)
 	}
 	mounted := c.mounted(config, nil)
-	return &certificates{source: mounted, follow: []task{mounted.Run}}, mounted.RegisterMetrics(registry)
+	return &certificates{source: mounted, follow: []task{mounted.Run}, prepare: func(context.Context) {}}, mounted.RegisterMetrics(registry)
+}
+
+// prepare reads or makes the CA. When that fails it is tried again while we serve.
+func prepare(ctx context.Context, authority *certs.Authority) {
+	if err := authority.Prepare(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the webhook CA yet")
+	}
 }
 
 func (c Cluster) mounted(config table.Config, trusted certs.Trust) *certs.Mounted {

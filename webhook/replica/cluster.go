@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/webhook"
@@ -91,6 +92,10 @@ func (c Cluster) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Conversion reaches a replica as soon as it serves; by then it has the certificate that clients trust.
+	preparing, cancel := context.WithTimeout(klog.NewContext(ctx, c.Log), prepareTimeout)
+	certificates.prepare(preparing)
+	cancel()
 	// What is served lasts longer than any draining.
 	return service.run(ctx, l, slices.Concat(guard, certificates.follow, c.ruling(rules), []task{source.Run, tidyOnce(source.Synced)}),
 		slices.Concat(register, certificates.keep))
