@@ -74,6 +74,7 @@ livenessProbe:
 
 {{/* Flags that both roles take. */}}
 {{- define "kruise.commonArgs" -}}
+{{- include "kruise.checkPorts" . -}}
 - --metrics-addr=:{{ .Values.manager.metrics.port }}
 - --health-probe-addr=:{{ .Values.manager.healthProbe.port }}
 {{- with include "kruise.featureGates" . }}

@@ -4,7 +4,26 @@
 {{- if regexMatch "(^|/)openkruise/kruise-manager($|[:@])" $image.repository -}}
 {{- fail (printf "manager.image.repository is %q, the image of OpenKruise: this chart runs Fairlead, which that image does not contain. Leave manager.image.repository and manager.image.tag out, or name the copy of the Fairlead image in your registry: --set manager.image.repository=REGISTRY/fairlead/fairlead" $image.repository) -}}
 {{- end -}}
-{{- printf "%s:%v" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- $tag := default .Chart.AppVersion $image.tag | toString -}}
+{{- if not (regexMatch "^([a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$" $image.repository) -}}
+{{- fail (printf "manager.image.repository is %q, which is no name of an image: REGISTRY[:PORT]/PATH, the path in lower case, without a scheme; its tag goes into manager.image.tag" $image.repository) -}}
+{{- end -}}
+{{- if not (regexMatch "^[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}(@sha256:[0-9a-f]{64})?$" $tag) -}}
+{{- fail (printf "manager.image.tag is %q, which is no tag: letters, digits, `_`, `.` and `-`, 128 at most, perhaps with @sha256:DIGEST behind it" $tag) -}}
+{{- end -}}
+{{- printf "%s:%s" $image.repository $tag -}}
+{{- end -}}
+
+{{/* The ports of a Pod, checked: two of the same number would end as a crash loop. */}}
+{{- define "kruise.checkPorts" -}}
+{{- $ports := dict -}}
+{{- range $name, $port := dict "manager.webhook.port" .Values.manager.webhook.port "manager.metrics.port" .Values.manager.metrics.port "manager.healthProbe.port" .Values.manager.healthProbe.port -}}
+  {{- $port = $port | int | toString -}}
+  {{- if hasKey $ports $port -}}
+    {{- fail (printf "%s and %s are both %s: one process serves all three, so that they must differ" (get $ports $port) $name $port) -}}
+  {{- end -}}
+  {{- $_ := set $ports $port $name -}}
+{{- end -}}
 {{- end -}}
 
 {{/* imagePullSecrets: entries are names, or objects with a name. */}}

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../../.."
 tool() { go tool -modfile="internal/tools/$1/go.mod" "$@"; }
 conform() { # VERSION < manifests
   tool kubeconform -strict -summary -kubernetes-version "$1" \
-    -schema-location 'internal/tools/kubeconform/schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json' -
+    -schema-location 'internal/tools/kubeconform/schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json' \
+    -schema-location 'internal/tools/kubeconform/schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json' -
 }
 render() { tool helm template kruise charts/kruise --kube-version "$@"; }
 
@@ -15,6 +16,9 @@ render() { tool helm template kruise charts/kruise --kube-version "$@"; }
 everything=(
   --set webhook.autoscaling.enabled=true --set manager.hostNetwork=true --set webhook.priorityClassName=mine
   --set 'imagePullSecrets={one}' --set externalCerts.annotations.a=b --set serviceAccount.annotations.a=b
+  --set certManager.enabled=true --set networkPolicy.enabled=true --set 'networkPolicy.apiServerCIDRs={10.0.0.1/32}'
+  --set monitoring.serviceMonitor.enabled=true --set monitoring.prometheusRule.enabled=true
+  --set monitoring.dashboard.enabled=true --set monitoring.serviceMonitor.labels.a=b --set monitoring.dashboard.annotations.a=b
   --set manager.nodeSelector.pool=infra --set 'manager.tolerations[0].operator=Exists'
   --set-json 'manager.nodeAffinity={"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"pool","operator":"Exists"}]}]}}'
 )

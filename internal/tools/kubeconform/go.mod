@@ -4,6 +4,8 @@ go 1.26.0
 
 tool github.com/yannh/kubeconform/cmd/kubeconform
 
+require sigs.k8s.io/yaml v1.6.0
+
 require (
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
@@ -13,5 +15,4 @@ require (
 	golang.org/x/text v0.37.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260603220949-865597e52e25 // indirect
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )

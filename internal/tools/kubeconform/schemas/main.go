@@ -1,6 +1,6 @@
 // Command schemas writes the JSON schemas that kubeconform needs to check the chart's objects without a network, for the
 // oldest and the newest Kubernetes that the chart supports. They are made from the OpenAPI document in the module
-// k8s.io/kubernetes of each version. Run in this folder: go run . (only needed when a version or a kind is added).
+// k8s.io/kubernetes of each version, and those of custom resources from the definitions that their projects publish. Run in this folder: go run . (only needed when a version or a kind is added).
 package main
 
 import (
@@ -19,6 +19,8 @@ var versions = []string{"1.30.14", "1.37.2"}
 var kinds = map[string]string{
 	"namespace-v1":                              "io.k8s.api.core.v1.Namespace",
 	"secret-v1":                                 "io.k8s.api.core.v1.Secret",
+	"configmap-v1":                              "io.k8s.api.core.v1.ConfigMap",
+	"networkpolicy-networking-v1":               "io.k8s.api.networking.v1.NetworkPolicy",
 	"service-v1":                                "io.k8s.api.core.v1.Service",
 	"serviceaccount-v1":                         "io.k8s.api.core.v1.ServiceAccount",
 	"resourcequota-v1":                          "io.k8s.api.core.v1.ResourceQuota",
@@ -42,6 +44,9 @@ func main() {
 		if err := write(version); err != nil {
 			log.Fatalf("writing schemas of Kubernetes %s: %v", version, err)
 		}
+	}
+	if err := writeCustom(); err != nil {
+		log.Fatalf("writing schemas of custom resources: %v", err)
 	}
 }
 
@@ -68,20 +73,26 @@ func write(version string) error {
 
 // read returns the definitions of the OpenAPI document of a Kubernetes version.
 func read(version string) (object, error) {
-	out, err := exec.Command("go", "mod", "download", "-json", "k8s.io/kubernetes@v"+version).Output()
+	folder, err := download("k8s.io/kubernetes@v" + version)
 	if err != nil {
-		return nil, fmt.Errorf("downloading the module: %w", err)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(module.Dir, "api/openapi-spec/swagger.json"))
+	data, err := os.ReadFile(filepath.Join(folder, "api/openapi-spec/swagger.json"))
 	if err != nil {
 		return nil, err
 	}
 	var document struct{ Definitions object }
 	return document.Definitions, json.Unmarshal(data, &document)
+}
+
+// download returns the folder of a module.
+func download(module string) (string, error) {
+	out, err := exec.Command("go", "mod", "download", "-json", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("downloading %s: %w", module, err)
+	}
+	var downloaded struct{ Dir string }
+	return downloaded.Dir, json.Unmarshal(out, &downloaded)
 }
 
 // schema is the strict schema of one definition, with those that it refers to.
