@@ -64,6 +64,7 @@ func TestConversion(t *testing.T) {
 
 	one, two := w.startReplica("one"), w.startReplica("two")
 	w.everyDefinitionConverts()
+	w.defaultsAreFilledIn()
 	w.oldObjectsReadInTheNewVersion()
 	w.anOlderClientErasesNothing()
 	w.aBadBudgetIsRefused()
@@ -125,6 +126,23 @@ func (w *world) everyDefinitionConverts() {
 			return ""
 		})
 	}
+}
+
+// defaultsAreFilledIn waits for the webhooks: what was written before they are there changes with the next write.
+func (w *world) defaultsAreFilledIn() {
+	w.Helper()
+	const set = "{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: probe, namespace: default}, " +
+		"spec: {selector: {matchLabels: {app: probe}}, template: {metadata: {labels: {app: probe}}, spec: {containers: [{name: c, image: i}]}}}}"
+	w.until("defaults", func() string {
+		out, err := w.KubectlInput(w.Context(), strings.NewReader(set), "create", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec.revisionHistoryLimit}")
+		if err != nil {
+			return err.Error()
+		}
+		if strings.TrimSpace(out) != "10" {
+			return "there are none: " + out
+		}
+		return ""
+	})
 }
 
 func (w *world) oldObjectsReadInTheNewVersion() {
