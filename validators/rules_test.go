@@ -38,9 +38,9 @@ type example struct {
 	Patch json.RawMessage `json:"patch"`
 	Right json.RawMessage `json:"right"`
 	Code  int32           `json:"code"`
-	// Off are gates that are off.
-	Off  []string          `json:"off"`
-	Want map[string]string `json:"want"`
+	// Without are gates that are off.
+	Without []string          `json:"without"`
+	Want    map[string]string `json:"want"`
 }
 
 func tables(t testing.TB) (all []table) {
@@ -182,8 +182,8 @@ func TestEveryRuleFires(t *testing.T) {
 		for _, c := range x.Cases {
 			t.Run(c.Rule, func(t *testing.T) {
 				engine, handler := engine, handler
-				if c.Off != nil {
-					engine = newEngineWith(t, gates(c.Off...), x.Others...)
+				if c.Without != nil {
+					engine = newEngineWith(t, gates(c.Without...), x.Others...)
 					handler = engine.Handler(x.groupKind())
 				}
 				x.check(t, handler, c)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fairlead-io/fairlead/api/decoding"
 	"github.com/fairlead-io/fairlead/validators"
 )
 
@@ -178,6 +179,9 @@ func strategicMerge(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 		return nil, err
 	}
 	merged, err := strategicpatch.StrategicMergePatch(template, patch, corev1.PodTemplateSpec{})
+	if err == nil {
+		err = decoding.Into(new(corev1.PodTemplateSpec), "", merged) // the merge takes lists and objects as they come
+	}
 	if err != nil {
 		return term(map[string]any{"error": err.Error()})
 	}
