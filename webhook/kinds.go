@@ -24,6 +24,13 @@ type kind struct {
 // kinds are those that have nothing else at admission. SidecarSets and ContainerRecreateRequests are in the table itself.
 var kinds = []kind{
 	{name: "CloneSet", resource: "clonesets", defaults: true, rules: true},
+	{name: "StatefulSet", resource: "statefulsets", defaults: true, rules: true},
+	{name: "DaemonSet", resource: "daemonsets", defaults: true, rules: true},
+	{name: "BroadcastJob", resource: "broadcastjobs", defaults: true, rules: true},
+	{name: "AdvancedCronJob", resource: "advancedcronjobs", defaults: true, rules: true},
+	{name: "UnitedDeployment", resource: "uniteddeployments", defaults: true, rules: true},
+	{name: "WorkloadSpread", resource: "workloadspreads", rules: true},
+	{name: "PodUnavailableBudget", resource: "podunavailablebudgets", rules: true},
 }
 
 // ofKinds are the entries of all kinds. Their deletion is for other entries to judge: spec decision 4.

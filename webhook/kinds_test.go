@@ -18,6 +18,18 @@ import (
 var kindEntries = []string{
 	"mcloneset.kb.io /mutate-apps-kruise-io-cloneset v1alpha1+v1beta1 clonesets.apps.kruise.io",
 	"vcloneset.kb.io /validate-apps-kruise-io-cloneset v1alpha1+v1beta1 clonesets.apps.kruise.io",
+	"mstatefulset.kb.io /mutate-apps-kruise-io-statefulset v1alpha1+v1beta1 statefulsets.apps.kruise.io",
+	"vstatefulset.kb.io /validate-apps-kruise-io-statefulset v1alpha1+v1beta1 statefulsets.apps.kruise.io",
+	"mdaemonset.kb.io /mutate-apps-kruise-io-daemonset v1alpha1+v1beta1 daemonsets.apps.kruise.io",
+	"vdaemonset.kb.io /validate-apps-kruise-io-daemonset v1alpha1+v1beta1 daemonsets.apps.kruise.io",
+	"mbroadcastjob.kb.io /mutate-apps-kruise-io-broadcastjob v1alpha1+v1beta1 broadcastjobs.apps.kruise.io",
+	"vbroadcastjob.kb.io /validate-apps-kruise-io-broadcastjob v1alpha1+v1beta1 broadcastjobs.apps.kruise.io",
+	"madvancedcronjob.kb.io /mutate-apps-kruise-io-advancedcronjob v1alpha1+v1beta1 advancedcronjobs.apps.kruise.io",
+	"vadvancedcronjob.kb.io /validate-apps-kruise-io-advancedcronjob v1alpha1+v1beta1 advancedcronjobs.apps.kruise.io",
+	"muniteddeployment.kb.io /mutate-apps-kruise-io-uniteddeployment v1alpha1+v1beta1 uniteddeployments.apps.kruise.io",
+	"vuniteddeployment.kb.io /validate-apps-kruise-io-uniteddeployment v1alpha1+v1beta1 uniteddeployments.apps.kruise.io",
+	"vworkloadspread.kb.io /validate-apps-kruise-io-workloadspread v1alpha1+v1beta1 workloadspreads.apps.kruise.io",
+	"vpodunavailablebudget.kb.io /validate-policy-kruise-io-podunavailablebudget v1alpha1+v1beta1 podunavailablebudgets.policy.kruise.io",
 }
 
 func ofKind(entry table.Entry) bool {
