@@ -26,6 +26,11 @@ func isWebhookFailure(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook")
 }
 
+// isTimeout is a webhook call that the API server gave up.
+func isTimeout(err error) bool {
+	return strings.Contains(err.Error(), "context deadline exceeded") || strings.Contains(err.Error(), "context canceled")
+}
+
 // http1 is the API server's client: connections kept alive, as many idle ones as it keeps.
 func http1() *http.Transport {
 	const idle = 25
