@@ -10,10 +10,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -41,7 +43,9 @@ type world struct {
 	ids  int
 }
 
-type setEdit = func(*v1beta1.CloneSet)
+type cloneSet = v1beta1.CloneSet
+
+type setEdit = func(*cloneSet)
 
 func newWorld(t *testing.T, edits ...setEdit) *world {
 	t.Helper()
@@ -52,7 +56,8 @@ func newWorld(t *testing.T, edits ...setEdit) *world {
 		}
 	}
 	w := &world{T: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), events: record.NewFakeRecorder(10000)}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.CloneSet{}, &corev1.Pod{})
+	// Deduced types spare reading the schemas of all kinds for every test.
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithTypeConverters(managedfields.NewDeducedTypeConverter()).WithStatusSubresource(&v1beta1.CloneSet{}, &corev1.Pod{})
 	for _, obj := range Indexed() {
 		builder = builder.WithIndex(obj, claim.OwnerField, claim.Index)
 	}
@@ -235,15 +240,17 @@ func (w *world) editPod(name string, edit func(*corev1.Pod)) {
 	w.Helper()
 	pod := &corev1.Pod{}
 	w.must(w.Get(w.Context(), types.NamespacedName{Namespace: "ns", Name: name}, pod))
-	status := pod.Status.DeepCopy()
+	before := pod.DeepCopy()
 	edit(pod)
-	changed := pod.Status.DeepCopy()
+	status := pod.Status.DeepCopy()
+	pod.Status = before.Status
+	if !equality.Semantic.DeepEqual(before, pod) {
+		w.must(w.Update(w.Context(), pod))
+	}
 	pod.Status = *status
-	writes := w.writes
-	w.must(w.Update(w.Context(), pod))
-	pod.Status = *changed
-	w.must(w.Status().Update(w.Context(), pod))
-	w.writes = writes
+	if !equality.Semantic.DeepEqual(&before.Status, status) {
+		w.must(w.Status().Update(w.Context(), pod))
+	}
 }
 
 // kubelet schedules and runs what is there, except images called broken: their Pods run and are not ready.

@@ -1,0 +1,134 @@
+package cloneset
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func claims(size string) setEdit {
+	return func(s *cloneSet) {
+		s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
+			ObjectMeta: metav1.ObjectMeta{Name: "data", Labels: map[string]string{"own": "1"}},
+			Spec:       corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse(size)}}},
+		}}
+	}
+}
+
+func reuse(s *cloneSet) { s.Spec.ScaleStrategy.EnablePVCReuse = true }
+
+func (w *world) claims() []corev1.PersistentVolumeClaim {
+	w.Helper()
+	list := &corev1.PersistentVolumeClaimList{}
+	w.must(w.List(w.Context(), list, client.InNamespace("ns")))
+	return list.Items
+}
+
+// claimNames are those of claims that are not ending.
+func (w *world) claimNames() []string {
+	w.Helper()
+	var names []string
+	for _, c := range w.claims() {
+		if c.DeletionTimestamp == nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func TestClaimsComeAndGoWithTheirPods(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"))
+	w.settle()
+	c := w.claims()[0]
+	want := map[string]string{"own": "1", "app": "web", "apps.kruise.io/cloneset-instance-id": "id001"}
+	if diff := cmp.Diff(want, c.Labels); diff != "" || !metav1.IsControlledBy(&c, w.set()) {
+		t.Error(diff, c.OwnerReferences)
+	}
+	if got := w.pods()[0].Spec.Volumes[0]; got.Name != "data" || got.PersistentVolumeClaim.ClaimName != "data-web-id001" {
+		t.Errorf("the volume is %+v", got)
+	}
+	w.edit(image("web:2"), claims("2Gi"))
+	w.settle()
+	for _, c := range w.claims() {
+		if size := c.Spec.Resources.Requests["storage"]; size.String() != "2Gi" || len(w.claims()) != 2 {
+			t.Errorf("of %d claims, %s has %s", len(w.claims()), c.Name, size.String())
+		}
+	}
+	w.edit(inPlace, image("web:3"))
+	before := w.claimNames()
+	w.settle()
+	if diff := cmp.Diff(before, w.claimNames()); diff != "" {
+		t.Errorf("an update in place changed claims: %s", diff)
+	}
+	w.edit(replicas(1))
+	w.settle()
+	if diff := cmp.Diff([]string{"data-" + w.live()[0]}, w.claimNames()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClaimsAreReused(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"), reuse)
+	w.settle()
+	w.editPod("web-id001", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	w.settle()
+	if diff := cmp.Diff([]string{"web-id002", "web-id003"}, w.live()); diff != "" {
+		t.Errorf("while the failed Pod is there, its name is not used: %s", diff)
+	}
+	w.must(w.Delete(t.Context(), w.pods()[0]))
+	w.edit(replicas(3))
+	w.settle()
+	if diff := cmp.Diff([]string{"web-id001", "web-id002", "web-id003"}, w.live()); diff != "" {
+		t.Errorf("then its claim is used again: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"data-web-id001", "data-web-id002", "data-web-id003"}, w.claimNames()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClaimsAreNotReused(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"))
+	w.settle()
+	w.editPod("web-id001", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	w.settle()
+	i := slices.IndexFunc(w.claims(), func(c corev1.PersistentVolumeClaim) bool { return c.Name == "data-web-id001" })
+	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-id001", UID: "uid-of-web-id001"}}
+	if diff := cmp.Diff(want, w.claims()[i].OwnerReferences); diff != "" {
+		t.Errorf("the claim of the failed Pod is owned by: %s", diff)
+	}
+	w.must(w.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-id002"}}))
+	w.settle()
+	if diff := cmp.Diff([]string{"data-web-id001", "data-web-id003", "data-web-id004"}, w.claimNames()); diff != "" {
+		t.Errorf("the claim of the deleted Pod is deleted: %s", diff)
+	}
+}
+
+// TestAnEndingClaimIsNotMounted has a claim that is to go while its name is to be used again.
+func TestAnEndingClaimIsNotMounted(t *testing.T) {
+	w := newWorld(t, replicas(1), claims("1Gi"), reuse)
+	w.settle()
+	c := w.claims()[0]
+	c.Finalizers = []string{"kubernetes.io/pvc-protection"}
+	w.must(w.Update(t.Context(), &c))
+	w.must(w.Delete(t.Context(), &c))
+	w.must(w.Delete(t.Context(), w.pods()[0]))
+	w.settle()
+	if diff := cmp.Diff([]string{"web-id002"}, w.live()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAClaimIsNotDeletedUnderARunningPod(t *testing.T) {
+	w := newWorld(t, replicas(1), claims("1Gi"))
+	w.settle()
+	orphan := w.claims()[0]
+	w.writes = nil
+	if err := w.reconciler.deleteOrphan(t.Context(), w.set(), &orphan); err == nil || len(w.writes) > 0 {
+		t.Errorf("%v, writes %v", err, w.writes)
+	}
+}

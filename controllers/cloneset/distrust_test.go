@@ -1,0 +1,133 @@
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// lag makes the reconciler's cache show the Pods of now, from now on.
+func (w *world) lag() (catchUp func()) {
+	w.Helper()
+	frozen := &corev1.PodList{}
+	w.must(w.List(w.Context(), frozen, client.InNamespace("ns")))
+	current := w.reconciler.Client
+	w.reconciler.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if pods, ok := list.(*corev1.PodList); ok {
+				frozen.DeepCopyInto(pods)
+				return nil
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	return func() { w.reconciler.Client = current }
+}
+
+// TestALostAnswerIsNotRepeated lets creations succeed without an answer, and the cache not show what they made.
+func TestALostAnswerIsNotRepeated(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.edit(func(s *cloneSet) { four := int32(4); s.Spec.Replicas = &four })
+	catchUp := w.lag()
+	lost := errors.New("http2: client connection lost")
+	direct := w.reconciler.Client
+	w.reconciler.Client = interceptor.NewClient(direct.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if err := c.Create(ctx, obj, opts...); err != nil {
+				return err
+			}
+			return lost
+		},
+	})
+	if _, err := w.reconcile(); !errors.Is(err, lost) {
+		t.Fatalf("the error is %v", err)
+	}
+	for range 3 {
+		result, err := w.reconcile()
+		if err != nil || result.RequeueAfter <= 0 {
+			t.Errorf("while the cache lags: %+v, %v", result, err)
+		}
+	}
+	if n := len(w.pods()); n != 4 {
+		t.Fatalf("%d Pods, want 4", n)
+	}
+	catchUp()
+	w.settle()
+	if n := len(w.pods()); n != 4 || !w.reconciler.memory.trusts(key(w.set())) {
+		t.Errorf("%d Pods, want 4, and trust in the cache", n)
+	}
+}
+
+// TestANewLeaderReadsFirst has a cache that shows none of what an older leader made.
+func TestANewLeaderReadsFirst(t *testing.T) {
+	w := newWorld(t)
+	catchUp := w.lag()
+	w.settleFor(2)
+	w.reconciler = New(w.reconciler.Options)
+	if _, err := w.reconcile(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(w.pods()); n != 3 {
+		t.Errorf("%d Pods, want 3", n)
+	}
+	catchUp()
+}
+
+func (w *world) settleFor(n int) {
+	w.Helper()
+	for range n {
+		w.sync()
+	}
+}
+
+func TestWhichErrorsLeaveOpenWhatHappened(t *testing.T) {
+	pods := corev1.Resource("pods")
+	for name, tt := range map[string]struct {
+		err        error
+		open, race bool
+	}{
+		"none":                  {nil, false, false},
+		"connection lost":       {errors.New("connection lost"), true, false},
+		"timeout":               {context.DeadlineExceeded, true, false},
+		"server error":          {apierrors.NewInternalError(errors.New("x")), true, false},
+		"already exists":        {apierrors.NewAlreadyExists(pods, "p"), true, false},
+		"conflict":              {apierrors.NewConflict(pods, "p", errors.New("x")), false, true},
+		"gone":                  {apierrors.NewNotFound(pods, "p"), false, true},
+		"forbidden":             {apierrors.NewForbidden(pods, "p", errors.New("x")), false, false},
+		"too many":              {apierrors.NewTooManyRequests("x", 1), false, false},
+		"conflict and conflict": {errors.Join(apierrors.NewConflict(pods, "p", nil), apierrors.NewNotFound(pods, "q")), false, true},
+		"conflict and timeout":  {errors.Join(apierrors.NewConflict(pods, "p", nil), context.DeadlineExceeded), true, false},
+	} {
+		if open := leavesOpen(tt.err); open != tt.open {
+			t.Errorf("%s: leaves open %v", name, open)
+		}
+		if tt.err != nil && isRace(tt.err) != tt.race {
+			t.Errorf("%s: a race %v", name, isRace(tt.err))
+		}
+	}
+}
+
+func TestAConflictIsSilent(t *testing.T) {
+	w := newWorld(t, inPlace)
+	w.settle()
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod {
+			return apierrors.NewConflict(corev1.Resource("pods"), obj.GetName(), errors.New("the object has been modified"))
+		}
+		return nil
+	}
+	w.edit(image("web:2"))
+	w.eventsNow()
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+	result, err := w.reconcile()
+	if err != nil || result.RequeueAfter != conflictDelay || len(w.eventsNow()) != 0 || len(w.set().Status.Conditions) != 0 {
+		t.Errorf("%+v, %v, conditions %v", result, err, w.set().Status.Conditions)
+	}
+}
