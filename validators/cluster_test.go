@@ -20,7 +20,7 @@ func (cluster) TemplateProblems(_ context.Context, template dryrun.Template) (pr
 	for part, field := range map[string]string{
 		`"broken"`: "spec.containers[0].image", `"broken node"`: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].key",
 		`"broken preference"`: "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key",
-		`"broken toleration"`: "spec.tolerations[0].key", `"broken image"`: "spec.containers[0].image", `"broken handler"`: "spec.containers[0].livenessProbe.httpGet.port",
+		`"broken toleration"`: "spec.tolerations[0].key", `"broken image"`: "spec.containers[0].image", `"broken handler"`: "spec.containers[0].startupProbe.httpGet.port",
 	} {
 		if strings.Contains(text, part) {
 			problems = append(problems, dryrun.Problem{Field: field, Type: "FieldValueRequired", Body: "Required value"})
