@@ -21,6 +21,9 @@ type kind struct {
 	versions []string
 }
 
+// alphaOnly is for kinds that have no other version.
+var alphaOnly = []string{"v1alpha1"}
+
 // kinds are those that have nothing else at admission. SidecarSets and ContainerRecreateRequests are in the table itself.
 var kinds = []kind{
 	{name: "CloneSet", resource: "clonesets", defaults: true, rules: true},
@@ -31,6 +34,13 @@ var kinds = []kind{
 	{name: "UnitedDeployment", resource: "uniteddeployments", defaults: true, rules: true},
 	{name: "WorkloadSpread", resource: "workloadspreads", rules: true},
 	{name: "PodUnavailableBudget", resource: "podunavailablebudgets", rules: true},
+	{name: "ImagePullJob", resource: "imagepulljobs", suffix: "-v1beta1", defaults: true, rules: true},
+	{name: "ImageListPullJob", resource: "imagelistpulljobs", suffix: "-v1beta1", defaults: true, rules: true},
+	{name: "NodeImage", resource: "nodeimages", defaults: true, rules: true},
+	{name: "ResourceDistribution", resource: "resourcedistributions", rules: true},
+	{name: "PersistentPodState", resource: "persistentpodstates", rules: true},
+	{name: "PodProbeMarker", resource: "podprobemarkers", rules: true, versions: alphaOnly},
+	{name: "EphemeralJob", resource: "ephemeraljobs", suffix: "s", rules: true, versions: alphaOnly},
 }
 
 // ofKinds are the entries of all kinds. Their deletion is for other entries to judge: spec decision 4.

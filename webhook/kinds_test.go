@@ -29,6 +29,16 @@ var kindEntries = []string{
 	"muniteddeployment.kb.io /mutate-apps-kruise-io-uniteddeployment v1alpha1+v1beta1 uniteddeployments.apps.kruise.io",
 	"vuniteddeployment.kb.io /validate-apps-kruise-io-uniteddeployment v1alpha1+v1beta1 uniteddeployments.apps.kruise.io",
 	"vworkloadspread.kb.io /validate-apps-kruise-io-workloadspread v1alpha1+v1beta1 workloadspreads.apps.kruise.io",
+	"mimagepulljob-v1beta1.kb.io /mutate-apps-kruise-io-imagepulljob v1alpha1+v1beta1 imagepulljobs.apps.kruise.io",
+	"vimagepulljob-v1beta1.kb.io /validate-apps-kruise-io-imagepulljob v1alpha1+v1beta1 imagepulljobs.apps.kruise.io",
+	"mimagelistpulljob-v1beta1.kb.io /mutate-apps-kruise-io-imagelistpulljob v1alpha1+v1beta1 imagelistpulljobs.apps.kruise.io",
+	"vimagelistpulljob-v1beta1.kb.io /validate-apps-kruise-io-imagelistpulljob v1alpha1+v1beta1 imagelistpulljobs.apps.kruise.io",
+	"mnodeimage.kb.io /mutate-apps-kruise-io-nodeimage v1alpha1+v1beta1 nodeimages.apps.kruise.io",
+	"vnodeimage.kb.io /validate-apps-kruise-io-nodeimage v1alpha1+v1beta1 nodeimages.apps.kruise.io",
+	"vresourcedistribution.kb.io /validate-apps-kruise-io-resourcedistribution v1alpha1+v1beta1 resourcedistributions.apps.kruise.io",
+	"vpersistentpodstate.kb.io /validate-apps-kruise-io-persistentpodstate v1alpha1+v1beta1 persistentpodstates.apps.kruise.io",
+	"vpodprobemarker.kb.io /validate-apps-kruise-io-podprobemarker v1alpha1 podprobemarkers.apps.kruise.io",
+	"vephemeraljobs.kb.io /validate-apps-kruise-io-v1alpha1-ephemeraljob v1alpha1 ephemeraljobs.apps.kruise.io",
 	"vpodunavailablebudget.kb.io /validate-policy-kruise-io-podunavailablebudget v1alpha1+v1beta1 podunavailablebudgets.policy.kruise.io",
 }
 
