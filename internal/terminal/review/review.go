@@ -82,6 +82,7 @@ func (r *Reviewer) Review(ctx context.Context, request Request) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	mutated := true // validating webhooks are asked together, but only about what no mutating one refused
 	for i := range r.webhooks {
 		b := &r.webhooks[i]
 		call := coverage.Of(&b.registered, covered)
@@ -89,11 +90,13 @@ func (r *Reviewer) Review(ctx context.Context, request Request) (*Result, error)
 			result.notCalled(b.entry, call, covered)
 			continue
 		}
-		if !b.entry.Mutating || result.Allowed {
-			if err := r.ask(ctx, b, s, call, result); err != nil {
-				return nil, err
-			}
+		if !mutated {
+			continue
 		}
+		if err := r.ask(ctx, b, s, call, result); err != nil {
+			return nil, err
+		}
+		mutated = result.Allowed || !b.entry.Mutating
 	}
 	if result.Operation == string(admission.Delete) {
 		result.Object = nil
