@@ -44,13 +44,12 @@ func file(raw []byte) (*Compiled, *filed, error) {
 	if !f.everywhere {
 		f.namespace = pack(set.namespaceSelector)
 	}
-	f.join()
 	return set, f, nil
 }
 
-// join makes the texts parts of one: an object less is a piece less that collections of garbage look at.
-func (f *filed) join() {
-	all := f.name + f.document + string(f.labels) + string(f.namespace)
+// move has the texts kept by t, as parts of one.
+func (f *filed) move(t *texts) {
+	all := t.keep(f.name + f.document + string(f.labels) + string(f.namespace))
 	cut := func(length int) string {
 		part := all[:length]
 		all = all[length:]

@@ -18,6 +18,7 @@ type Index struct {
 	compiled compiled
 
 	mu       sync.RWMutex
+	texts    texts
 	sets     map[string]*filed
 	places   map[uint64][]*filed // by the hash of a place
 	failures map[string]error
@@ -79,6 +80,7 @@ func (x *Index) put(set *Compiled, f *filed) {
 			f.places = append(f.places, x.hash(p))
 		}
 	}
+	f.move(&x.texts)
 	x.sets[f.name] = f
 	for _, p := range f.places {
 		x.places[p] = append(x.places[p], f)

@@ -10,8 +10,8 @@ import (
 const (
 	// growth is how much is allocated at least from one collection of garbage to the next. The live heap of a replica with
 	// few SidecarSets is some 5 MiB; by the runtime's own rule, which is to double it, there would be a collection every few
-	// hundred reviews, and with this there is one every few thousand, for 30 MiB of memory.
-	growth = 28 << 20
+	// hundred reviews, and with this there is one every two thousand, for 20 MiB of memory and what fragmentation adds.
+	growth = 20 << 20
 	// growthPercent is by how much a large live heap grows instead. The runtime's own 100 would take twice the memory for
 	// what is mostly text, which a collection does not walk.
 	growthPercent = 50

@@ -9,9 +9,9 @@ import (
 
 func TestPercent(t *testing.T) {
 	for live, want := range map[uint64]int{
-		0:         2800, // as for 1 MiB
-		4 << 20:   700,  // 28 MiB more
-		28 << 20:  100,
+		0:         2000, // as for 1 MiB
+		4 << 20:   500,  // 20 MiB more
+		20 << 20:  100,
 		64 << 20:  50,
 		200 << 20: 50,
 	} {
