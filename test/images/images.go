@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	build "github.com/fairlead-io/fairlead/test/cluster/images"
 )
 
 // The names of the images.
@@ -46,8 +46,8 @@ var all = []image{
 }
 
 // spec is the image of one tag. The tag is in the environment, so every tag is an image of its own.
-func (i image) spec(program, tag string) build.Spec {
-	return build.Spec{
+func (i image) spec(program, tag string) oci.Spec {
+	return oci.Spec{
 		Files:      map[string]string{"/app": program, "/bin/busybox": cluster.Busybox},
 		Links:      map[string]string{"/bin/sh": "busybox"},
 		Entrypoint: append([]string{"/app"}, i.arguments...),

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/cluster/images"
 )
 
 // Names of what the chart installs by default.
@@ -47,9 +47,7 @@ func PushImage(ctx context.Context, c *cluster.Cluster) (tag string, err error) 
 		return "", fmt.Errorf("reading the program: %w", err)
 	}
 	tag = fmt.Sprintf("tree-%x", sha256.Sum256(built))[:20]
-	return tag, c.PushBinaryImage(ctx, images.Spec{
-		Files: map[string]string{"/fairlead": program}, Entrypoint: []string{"/fairlead"}, User: "65534:65534",
-	}, Repository+":"+tag)
+	return tag, c.PushBinaryImage(ctx, oci.Product(program), Repository+":"+tag)
 }
 
 // Upgrade installs the chart, or upgrades it, with an image that PushImage pushed, and waits until it works. set holds

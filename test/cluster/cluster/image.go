@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/images"
 	"github.com/fairlead-io/fairlead/test/cluster/internal/registry"
 )
@@ -20,8 +21,8 @@ func (c *Cluster) PushImage(ctx context.Context, img v1.Image, references ...str
 }
 
 // PushBinaryImage builds an image and pushes it under each of the references.
-func (c *Cluster) PushBinaryImage(ctx context.Context, spec images.Spec, references ...string) error {
-	img, err := images.Build(spec)
+func (c *Cluster) PushBinaryImage(ctx context.Context, spec oci.Spec, references ...string) error {
+	img, err := oci.Build(spec)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (c *Cluster) pushPause(ctx context.Context) error {
 	if err := BuildStatic(ctx, helperPackage+"/pause", program); err != nil {
 		return err
 	}
-	return c.PushBinaryImage(ctx, images.Spec{
+	return c.PushBinaryImage(ctx, oci.Spec{
 		Files: map[string]string{"/pause": program}, Entrypoint: []string{"/pause"}, User: "65535:65535",
 	}, pauseImage)
 }

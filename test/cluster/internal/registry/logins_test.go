@@ -5,13 +5,14 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/images"
 )
 
 func TestLogins(t *testing.T) {
 	dir := t.TempDir()
 	server := start(t, dir, io.Discard)
-	img, err := images.Build(images.Spec{})
+	img, err := oci.Build(oci.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/images"
 )
 
@@ -71,7 +72,7 @@ func TestImagesSurviveARestart(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	img, err := images.Build(images.Spec{Files: map[string]string{"/program": program}, Entrypoint: []string{"/program"}})
+	img, err := oci.Build(oci.Spec{Files: map[string]string{"/program": program}, Entrypoint: []string{"/program"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package images
+package oci
 
 import (
 	"archive/tar"
@@ -113,21 +113,6 @@ func TestBuildRefuses(t *testing.T) {
 		"no such file":     {Files: map[string]string{"/a": "/no/such/file"}},
 	} {
 		if _, err := Build(spec); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
-	}
-}
-
-func TestPushRefuses(t *testing.T) {
-	img, err := Build(Spec{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ref, want := range map[string]string{
-		"Bad Name": "reading the image reference",
-		"a.test/b@sha256:" + "0123456789012345678901234567890123456789012345678901234567890123": "want a tag",
-	} {
-		if err := Push(t.Context(), "127.0.0.1:1", img, ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
