@@ -27,6 +27,10 @@ test: verify lint unit chart-test smoke ## all that CI runs
 build: ## the binary, static, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/fairlead ./cmd/fairlead
 
+.PHONY: release
+release: ## chart and its index, image, command line, bills of materials, checksums, in dist/ (VERSION=1.2.3; else from the tag)
+	go run ./internal/tools/release
+
 .PHONY: generate
 generate: ## write what is generated: deepcopy, CRDs, the table of rules, the chart's README
 	go generate ./api/... ./validators/...
