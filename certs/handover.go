@@ -131,8 +131,8 @@ func (h *Handover) look(ctx context.Context) time.Duration {
 }
 
 func (h *Handover) candidate(ctx context.Context, source Source) (candidate, error) {
-	served, err := source.GetCertificate(nil)
-	if err != nil || !h.options.Clock.Now().Before(served.Leaf.NotAfter) {
+	served, _ := source.GetCertificate(nil) // that there is none is an answer
+	if served == nil || !h.options.Clock.Now().Before(served.Leaf.NotAfter) {
 		return candidate{}, nil
 	}
 	trusted, err := h.options.Trusted(ctx, served)

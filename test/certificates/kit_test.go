@@ -249,7 +249,7 @@ func (w *world) swap(version string, files map[string][]byte) {
 	must(os.Rename(filepath.Join(w.mount, "..next"), filepath.Join(w.mount, "..data")))
 }
 
-// conditions sets a Certificate's Issuing condition, as `cmctl renew` does.
+// renew sets a Certificate's Issuing condition, as `cmctl renew` does.
 func (w *world) renew(certificate string) {
 	w.Helper()
 	path := "/apis/cert-manager.io/v1/namespaces/" + namespace + "/certificates/" + certificate

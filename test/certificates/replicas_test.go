@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +65,7 @@ func (w *world) arguments(p *process) []string {
 		case "--health-probe-addr":
 			argument = "--health-probe-addr=" + p.health
 		case "--protection-log-path":
-			argument = "--protection-log-path=" + filepath.Join(w.TempDir())
+			argument = "--protection-log-path=" + w.TempDir()
 		case "--shutdown-delay":
 			argument = "--shutdown-delay=2s"
 		}
@@ -76,7 +75,8 @@ func (w *world) arguments(p *process) []string {
 }
 
 func (p *process) ready() bool {
-	response, err := http.Get("http://" + p.health + "/readyz")
+	client := &http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get("http://" + p.health + "/readyz")
 	if err != nil {
 		return false
 	}

@@ -130,7 +130,7 @@ func (r registered) bundles() [][]byte {
 func (r registered) managers() string {
 	var names []string
 	for _, entry := range r.ManagedFields {
-		if strings.Contains(string(entry.FieldsV1.Raw), "f:caBundle") {
+		if strings.Contains(entry.FieldsV1.GetRawString(), "f:caBundle") {
 			names = append(names, entry.Manager)
 		}
 	}

@@ -106,7 +106,7 @@ const bundleField = "f:caBundle"
 // holdsBundle says whether we own a bundle in an object with these managed fields.
 func holdsBundle(fields []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(fields, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == fieldManager && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"`+bundleField+`"`)
+		return entry.Manager == fieldManager && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"`+bundleField+`"`)
 	})
 }
 
@@ -117,7 +117,7 @@ func yieldPatch(fields []metav1.ManagedFieldsEntry, version string) ([]byte, err
 	for _, entry := range fields {
 		if entry.Manager == fieldManager && entry.FieldsV1 != nil {
 			var owned map[string]any
-			if err := json.Unmarshal(entry.FieldsV1.Raw, &owned); err != nil {
+			if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned); err != nil {
 				return nil, fmt.Errorf("reading our managed fields: %w", err)
 			}
 			dropField(owned, bundleField)
@@ -125,7 +125,7 @@ func yieldPatch(fields []metav1.ManagedFieldsEntry, version string) ([]byte, err
 			if err != nil {
 				return nil, fmt.Errorf("writing our managed fields: %w", err)
 			}
-			entry.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+			entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
 		}
 		kept = append(kept, entry)
 	}

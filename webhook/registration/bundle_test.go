@@ -53,9 +53,8 @@ func TestBundleFor(t *testing.T) {
 // ownedBy is what managedFields say of an object whose one webhook's timeout and bundle we own, and another the rules.
 func ownedBy(manager, field string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{
-		{Manager: "someone", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:webhooks":{"k:{\"name\":\"a\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`)}},
-		{Manager: manager, FieldsV1: &metav1.FieldsV1{Raw: []byte(
-			`{"f:webhooks":{"k:{\"name\":\"a\"}":{".":{},"f:clientConfig":{"f:` + field + `":{}},"f:timeoutSeconds":{}}}}`)}},
+		{Manager: "someone", FieldsV1: metav1.NewFieldsV1(`{"f:webhooks":{"k:{\"name\":\"a\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`)},
+		{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:webhooks":{"k:{\"name\":\"a\"}":{".":{},"f:clientConfig":{"f:` + field + `":{}},"f:timeoutSeconds":{}}}}`)},
 	}
 }
 
@@ -86,11 +85,11 @@ func TestYieldGivesUpTheBundleAndNothingElse(t *testing.T) {
 	if err := json.Unmarshal(patch[0].Value, &kept); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(kept[0].FieldsV1.Raw); got != string(ownedBy("", "")[0].FieldsV1.Raw) {
+	if got := kept[0].FieldsV1.GetRawString(); got != ownedBy("", "")[0].FieldsV1.GetRawString() {
 		t.Errorf("another's fields became %s", got)
 	}
 	// An empty f:clientConfig would mean all that is below.
-	if got, want := string(kept[1].FieldsV1.Raw), `{"f:webhooks":{"k:{\"name\":\"a\"}":{".":{},"f:timeoutSeconds":{}}}}`; got != want {
+	if got, want := kept[1].FieldsV1.GetRawString(), `{"f:webhooks":{"k:{\"name\":\"a\"}":{".":{},"f:timeoutSeconds":{}}}}`; got != want {
 		t.Errorf("ours are %s, want %s", got, want)
 	}
 	if patch[1].Path != "/metadata/resourceVersion" || string(patch[1].Value) != `"7"` {

@@ -114,7 +114,7 @@ func (d *definitions) registerOne(ctx context.Context, w wanted, name string, se
 	d.note(ctx, c, name, v, asWanted, differences)
 	waiting := anchor != nil && (!asWanted || unproven)
 	if v == leave || ctx.Err() != nil {
-		return outcome{waiting: waiting}, nil
+		return outcome{waiting: waiting}, ctx.Err()
 	}
 	err = d.store.act(ctx, c, live, v)
 	return outcome{wrote: err == nil, waiting: waiting}, err

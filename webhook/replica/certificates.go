@@ -83,6 +83,13 @@ func (c Cluster) registeredCertificates(config table.Config, registry prometheus
 	return &certificates{source: mounted, follow: []task{mounted.Run}, prepare: func(context.Context) {}}, mounted.RegisterMetrics(registry)
 }
 
+// lookOnce prepares what is to be served; it does not wait long.
+func (c *certificates) lookOnce(ctx context.Context, log klog.Logger) {
+	ctx, cancel := context.WithTimeout(klog.NewContext(ctx, log), prepareTimeout)
+	defer cancel()
+	c.prepare(ctx)
+}
+
 // prepare reads or makes the CA. When that fails it is tried again while we serve.
 func prepare(ctx context.Context, authority *certs.Authority) {
 	if err := authority.Prepare(ctx); err != nil {
@@ -129,8 +136,9 @@ func (c Cluster) diagnose() (func(context.Context) string, error) {
 	return func(ctx context.Context) string {
 		ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 		defer cancel()
-		var said []string
-		for _, finding := range certmanager.Check(ctx, api, namespace, name) {
+		findings := certmanager.Check(ctx, api, namespace, name)
+		said := make([]string, 0, len(findings))
+		for _, finding := range findings {
 			said = append(said, finding.String())
 		}
 		return strings.Join(said, "; ")

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/webhook"
@@ -93,9 +92,7 @@ func (c Cluster) Run(ctx context.Context) error {
 		return err
 	}
 	// Conversion reaches a replica as soon as it serves; by then it has the certificate that clients trust.
-	preparing, cancel := context.WithTimeout(klog.NewContext(ctx, c.Log), prepareTimeout)
-	certificates.prepare(preparing)
-	cancel()
+	certificates.lookOnce(ctx, c.Log)
 	// What is served lasts longer than any draining.
 	return service.run(ctx, l, slices.Concat(guard, certificates.follow, c.ruling(rules), []task{source.Run, tidyOnce(source.Synced)}),
 		slices.Concat(register, certificates.keep))
