@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -41,6 +41,8 @@ type world struct {
 	// fail makes a write fail; nil lets all pass.
 	fail func(verb string, obj client.Object) error
 	ids  int
+	// mutex is for writes, which come in parallel.
+	mutex sync.Mutex
 }
 
 type cloneSet = v1beta1.CloneSet
@@ -50,7 +52,7 @@ type setEdit = func(*cloneSet)
 func newWorld(t *testing.T, edits ...setEdit) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, api.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -132,6 +134,8 @@ func (w *world) spy() interceptor.Funcs {
 	note := func(verb string, obj client.Object) error {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", obj), "*v1.")
 		kind = strings.TrimPrefix(kind, "*v1beta1.")
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
 		w.writes = append(w.writes, verb+" "+kind)
 		if w.fail != nil {
 			return w.fail(verb, obj)

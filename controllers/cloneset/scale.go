@@ -51,12 +51,24 @@ func (p *planner) planScale() error {
 			s.Finish = append(s.Finish, p.removal(pod, hooks))
 		}
 	}
-	quota := numbers.ReadyQuota
-	s.Doomed = p.removals(p.groups.of(p.seen.pods.Active, doomed), &quota, hooks)
+	asked := p.groups.of(p.seen.pods.Active, doomed)
+	quota := numbers.ReadyQuota - notHealthy(asked)
+	s.Doomed = p.removals(asked, &quota, hooks)
 	if going := p.going(); going == 0 && numbers.Excess > 0 {
 		s.Surplus = p.removals(p.chooseSurplus(numbers), &quota, hooks)
 	}
 	return nil
+}
+
+// notHealthy is how many Pods are asked to be deleted and serve nobody. The arithmetic counts them as available: without
+// this, ready Pods would go in their place.
+func notHealthy(pods []*corev1.Pod) (n int) {
+	for _, pod := range pods {
+		if !podstate.Healthy(pod) {
+			n++
+		}
+	}
+	return n
 }
 
 // going is how many Pods are on their way out or asked to be.
