@@ -74,7 +74,7 @@ func answersAreThoseOfTheCluster(w *world) {
 	})
 	w.must(web, "apply", "-f", "-")
 	w.says("", 0, []string{"explain", "pod", "web-0"}, "1. agents: injects agent", "the Pod has", "elsewhere: not injected (OtherNamespace): namespace default has the label kubernetes.io/metadata.name=default",
-		"budget floor, by its selector: the Pod is not available", "keeps its floor", "nothing enforces it")
+		"budget floor, by its selector: the Pod is not available", "keeps its floor", "enforce")
 	w.says("", 0, []string{"explain", "sidecarset", "agents", "--all"}, "Pods: 1", "default/web-0: UpToDate")
 	w.must(strings.Replace(agents, "agent:v1", "agent:v2", 1), "apply", "-f", "-")
 	w.says("", 0, []string{"explain", "sidecarset", "agents"}, "Outdated: 1", "default/web-0: Outdated: the Pod has another version")

@@ -3,18 +3,15 @@ package review
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/webhook/admission"
-	"github.com/fairlead-io/fairlead/webhook/objects"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 )
 
@@ -134,73 +131,6 @@ func (c *command) check() error {
 	return c.output.Check()
 }
 
-// requests are the objects of the files, and the Pods of their templates.
-func (c *command) requests(stdin io.Reader) ([]Request, error) {
-	operation := admission.Operation(strings.ToUpper(c.operation))
-	switch operation {
-	case admission.Create, admission.Update, admission.Delete:
-	default:
-		return nil, terminal.Usagef("reading --operation: %q is none of create, update, delete", c.operation)
-	}
-	namespace, err := c.connection.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	documents, err := terminal.ReadFiles(c.files, stdin)
-	if err != nil {
-		return nil, err
-	}
-	before, err := terminal.ReadFiles(c.old, stdin)
-	if err != nil {
-		return nil, err
-	}
-	var requests []Request
-	for _, document := range documents {
-		request := Request{Source: document.Where, Operation: operation, Object: document.JSON, Namespace: namespace}
-		switch operation {
-		case admission.Delete:
-			request.Object, request.Old = nil, document.JSON
-		case admission.Update:
-			if request.Old, err = oldOf(document, before); err != nil {
-				return nil, err
-			}
-		}
-		requests = append(requests, request)
-		if operation == admission.Delete || !c.template {
-			continue
-		}
-		pod, found, err := PodOf(request)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			requests = append(requests, pod)
-		}
-	}
-	return requests, nil
-}
-
-// oldOf finds the object as it was by its name.
-func oldOf(document objects.Document, before []objects.Document) ([]byte, error) {
-	if len(before) == 0 {
-		return nil, nil // read from the cluster
-	}
-	want, err := readHeader(document.JSON)
-	if err != nil {
-		return nil, err
-	}
-	for _, candidate := range before {
-		h, err := readHeader(candidate.JSON)
-		if err != nil {
-			return nil, err
-		}
-		if h.kind.GroupKind() == want.kind.GroupKind() && h.name == want.name && h.namespace == want.namespace {
-			return candidate.JSON, nil
-		}
-	}
-	return nil, terminal.Usagef("reading %s: %s %s is in none of the files of --old", document.Where, want.kind.Kind, want.name)
-}
-
 func (c *command) reviewer(ctx context.Context, complaints *terminal.Complaints) (*Reviewer, *terminal.Cluster, error) {
 	if !c.live {
 		installation, err := c.installation.Offline()
@@ -237,26 +167,4 @@ func NewLive(ctx context.Context, cluster *terminal.Cluster, installation *termi
 		o.User = admission.UserInfo{Username: self.Status.UserInfo.Username, Groups: self.Status.UserInfo.Groups}
 	}
 	return New(o), nil
-}
-
-// complete reads the objects as they are, where the request needs them and no file has them.
-func complete(ctx context.Context, cluster *terminal.Cluster, reviewer *Reviewer, requests []Request) error {
-	for i := range requests {
-		request := &requests[i]
-		if request.Operation != admission.Update || request.Old != nil {
-			continue
-		}
-		s, err := reviewer.subject(*request)
-		if err != nil {
-			return err
-		}
-		request.Old, err = cluster.Get(ctx, s.resource, s.namespace, s.name)
-		if apierrors.IsNotFound(err) {
-			return terminal.Usagef("reading %s: %w; review it with --operation create", request.Source, err)
-		}
-		if err != nil {
-			return terminal.Unreachable(err)
-		}
-	}
-	return nil
 }
