@@ -1,0 +1,143 @@
+package cloneset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/controllers/podcache"
+)
+
+func ownedBy(apiVersion, name string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: "CloneSet", Name: name, UID: types.UID(name), Controller: ptr.To(true)}}
+	}
+}
+
+func TestPodsWakeTheirCloneSets(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	a, b := podAt(v1, "p", ownedBy("apps.kruise.io/v1alpha1", "a")), podAt(v1, "p", ownedBy("apps.kruise.io/v1beta1", "b"))
+	orphan, other := podAt(v1, "p"), podAt(v1, "p", ownedBy("example.com/v1", "c"))
+	w := newWorld(t)
+	events := w.reconciler.podEvents(always)
+	for name, tt := range map[string]struct {
+		send func(workqueue.TypedRateLimitingInterface[reconcile.Request])
+		want []string
+	}{
+		"create": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Create(t.Context(), event.CreateEvent{Object: a}, q)
+		}, []string{"a"}},
+		"delete": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Delete(t.Context(), event.DeleteEvent{Object: b}, q)
+		}, []string{"b"}},
+		"update": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Update(t.Context(), event.UpdateEvent{ObjectOld: a, ObjectNew: a}, q)
+		}, []string{"a"}},
+		"released": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Update(t.Context(), event.UpdateEvent{ObjectOld: a, ObjectNew: orphan}, q)
+		}, []string{"a"}},
+		"of another group": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Create(t.Context(), event.CreateEvent{Object: other}, q)
+		}, nil},
+		"without an owner": {func(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			events.Create(t.Context(), event.CreateEvent{Object: orphan}, q)
+		}, nil},
+	} {
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		tt.send(q)
+		time.Sleep(time.Millisecond)
+		var got []string
+		for q.Len() > 0 {
+			req, _ := q.Get()
+			got = append(got, req.Name)
+		}
+		q.ShutDown()
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	w.reconciler.memory.with(types.NamespacedName{Name: "big"}, func(r *remembered) { r.pods = 5000 })
+	if got := w.reconciler.memory.pause(types.NamespacedName{Name: "big"}); got != 250*time.Millisecond {
+		t.Errorf("events of 5000 Pods are gathered for %s", got)
+	}
+}
+
+func TestWhichChangesMatter(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	for name, tt := range map[string]struct {
+		edit func(*corev1.Pod)
+		want bool
+	}{
+		"nothing":      {func(*corev1.Pod) {}, false},
+		"a probe time": {func(p *corev1.Pod) { p.Status.Conditions[0].LastProbeTime = metav1.NewTime(start) }, false},
+		"restarts":     {func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 3}} }, false},
+		"annotations":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"readiness":    {unready, true},
+		"a label":      {label("a", "b"), true},
+		"an owner":     {ownedBy("apps.kruise.io/v1beta1", "b"), true},
+		"a finalizer":  {hooked, true},
+		"the spec":     {func(p *corev1.Pod) { p.Generation++ }, true},
+		"its node":     {func(p *corev1.Pod) { p.Spec.NodeName = "other" }, true},
+		"its end":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"our gate": {func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "InPlaceUpdateReady", Status: corev1.ConditionTrue})
+		}, true},
+		"grace": {func(p *corev1.Pod) { p.Annotations = map[string]string{"apps.kruise.io/inplace-update-grace": "{}"} }, true},
+		"an update under way": {func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": `{"lastContainerStatuses":{"main":{"imageID":"x"}}}`}
+		}, true},
+		"an update that is complete behind a closed gate": {func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": `{"lastContainerStatuses":null}`}
+		}, true},
+	} {
+		old := podAt(v1, "p")
+		updated := old.DeepCopy()
+		tt.edit(updated)
+		if got := matters(old, updated); got != tt.want {
+			t.Errorf("%s: matters is %v", name, got)
+		}
+	}
+}
+
+// TestTheCacheKeepsWhatPlansNeed makes a plan from whole Pods and from those that the cache keeps, and their version.
+func TestTheCacheKeepsWhatPlansNeed(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	whole := podAt(v1, "a", ownedBy("apps.kruise.io/v1beta1", "web"), func(p *corev1.Pod) {
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+		p.Spec.Containers = []corev1.Container{{Name: "main", Image: "web:1"}}
+		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "InPlaceUpdateReady"}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
+		p.ResourceVersion = "7"
+	})
+	transform := podcache.Transform(Keep)
+	once, err := transform(whole.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := transform(once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := newSet(image("web:2"), replicas(1), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	want := whole.DeepCopy()
+	want.ManagedFields = nil
+	if diff := cmp.Diff(want, kept.(*corev1.Pod)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(describe(planFor(t, set, start, nil, whole)), describe(planFor(t, set, start, nil, kept.(*corev1.Pod)))); diff != "" {
+		t.Error(diff)
+	}
+	other := podAt(v2, "b")
+	small, err := transform(other)
+	if err != nil || small.(*corev1.Pod).Labels != nil {
+		t.Errorf("of another Pod it keeps %+v (%v)", small, err)
+	}
+}
