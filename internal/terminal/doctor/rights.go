@@ -68,13 +68,15 @@ func (d *Doctor) webhookRights() []right {
 
 // managerRights are those of the controllers.
 func (d *Doctor) managerRights() []right {
-	rights := []right{
+	resources := apiconversion.Resources()
+	rights := make([]right, 0, 4+len(resources)) // those that follow, and one for each
+	rights = append(rights, []right{
 		{[]string{"get", "list", "watch", "patch"}, "", "pods", "", "", "ordered containers do not start"},
 		{[]string{"patch"}, "", "pods/status", "", "", "Pods with the gate KruisePodReady do not turn Ready"},
 		{[]string{"get", "create", "patch"}, "", "configmaps", "", "", "ordered containers do not start"},
 		{[]string{"get", "update"}, "coordination.k8s.io", "leases", d.config.Namespace, "kruise-manager", "no replica leads"},
-	}
-	for _, resource := range apiconversion.Resources() {
+	}...)
+	for _, resource := range resources {
 		rights = append(rights, right{[]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(), "objects in an old version are not stored anew"})
 	}
 	return rights

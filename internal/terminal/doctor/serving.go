@@ -69,7 +69,7 @@ func (d *Doctor) dial(ctx context.Context, r *report, address string, bundle []b
 		r.add(Info, object, fmt.Sprintf("it cannot be reached from here: %v", err), "the check \"probe\" goes through the API server instead", "")
 		return
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	leaf := connection.(*tls.Conn).ConnectionState().PeerCertificates[0]
 	if left := leaf.NotAfter.Sub(d.now()); left < leafSoon {
 		r.add(Warning, object, "its certificate expires at "+leaf.NotAfter.UTC().Format(time.RFC3339), "the replica cannot renew it",

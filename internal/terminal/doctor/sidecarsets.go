@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
@@ -14,7 +13,7 @@ import (
 
 // checkSidecarSets compiles every SidecarSet as a replica does.
 func checkSidecarSets(ctx context.Context, d *Doctor, r *report) error {
-	resource := schema.GroupVersionResource(v1beta1.GroupVersion.WithResource("sidecarsets"))
+	resource := v1beta1.GroupVersion.WithResource("sidecarsets")
 	err := d.cluster.Each(ctx, resource, "", nil, func(raw json.RawMessage) error {
 		if _, err := sidecarset.Compile(raw); err != nil {
 			r.add(Error, "SidecarSet", err.Error(), "its last good version is in force, or none", "correct it: fairlead review -f FILE --live says when it is right")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/terminal"
@@ -74,7 +73,7 @@ func newSidecarSetCommand(program terminal.Program) *cobra.Command {
 		Long:              "Say which Pods a SidecarSet selects, and which of them are not up to date and why.\n\n" + exitCodes,
 		Example:           program.Examples(`fairlead explain sidecarset log-agent --all`),
 		Args:              terminal.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: c.connection.CompleteNames(schema.GroupVersionResource(v1beta1.GroupVersion.WithResource("sidecarsets")), false),
+		ValidArgsFunction: c.connection.CompleteNames(v1beta1.GroupVersion.WithResource("sidecarsets"), false),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "List the Pods that are up to date too.")
 	c.add(cmd)

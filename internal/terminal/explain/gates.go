@@ -17,7 +17,7 @@ import (
 // gates says of each readiness gate of a Pod who put it there, and how its condition is. every says that admission gives the
 // gate to every Pod.
 func gates(ctx context.Context, pod *corev1.Pod, view *podview.Pod, every bool) []Gate {
-	var found []Gate
+	found := make([]Gate, 0, len(pod.Spec.ReadinessGates))
 	for _, gate := range pod.Spec.ReadinessGates {
 		g := Gate{Type: string(gate.ConditionType), AddedBy: addedBy(ctx, view, gate.ConditionType, every), SetBy: setBy(pod, gate.ConditionType)}
 		if i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == gate.ConditionType }); i >= 0 {

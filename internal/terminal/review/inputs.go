@@ -42,6 +42,7 @@ func (c *command) requests(stdin io.Reader) ([]Request, error) {
 			if request.Old, err = oldOf(document, before); err != nil {
 				return nil, err
 			}
+		default:
 		}
 		requests = append(requests, request)
 		if operation == admission.Delete || !c.template {

@@ -71,11 +71,12 @@ func ExitCode(results []*Result) int {
 	code := terminal.ExitOK
 	for _, result := range results {
 		for _, verdict := range result.Webhooks {
-			switch {
-			case verdict.Decision == Denied:
+			switch verdict.Decision {
+			case Denied:
 				return terminal.ExitFound
-			case verdict.Decision == Failed:
+			case Failed:
 				code = terminal.ExitUnreachable
+			default:
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func words(t *terminal.Text, v Verdict) string {
 		return t.In(terminal.Bad, fmt.Sprintf("denies it (%d %s)", v.Code, v.Reason)) + provided(v) + ": " + v.Message
 	case Failed:
 		return t.In(terminal.Bad, fmt.Sprintf("cannot judge it (%d)", v.Code)) + ": " + v.Message +
-			fmt.Sprintf("; its failure policy is %s", v.FailurePolicy)
+			"; its failure policy is " + v.FailurePolicy
 	default:
 		return t.In(terminal.Good, "allows it")
 	}
