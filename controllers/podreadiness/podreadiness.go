@@ -4,8 +4,11 @@ package podreadiness
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
@@ -17,18 +20,42 @@ func wants(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(pod.Status.Conditions, isCondition)
 }
 
+// ownerPatience is how old a Pod of a CloneSet may become before its first condition is set here.
+const ownerPatience = 5 * time.Second
+
+// leftToOwner is how long to leave a Pod's first condition to the controller of its CloneSet, which opens two gates of a
+// new Pod with one write. The Pod could not be ready before that anyway.
+func leftToOwner(pod *corev1.Pod, now time.Time) time.Duration {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "CloneSet" || !strings.HasPrefix(owner.APIVersion, v1beta1.GroupVersion.Group+"/") ||
+		!slices.ContainsFunc(pod.Spec.ReadinessGates, isOwners) || slices.ContainsFunc(pod.Status.Conditions, isOwnersCondition) {
+		return 0
+	}
+	return max(pod.CreationTimestamp.Add(ownerPatience).Sub(now), 0)
+}
+
+func isOwners(gate corev1.PodReadinessGate) bool {
+	return gate.ConditionType == v1beta1.InPlaceUpdateReady
+}
+
+func isOwnersCondition(c corev1.PodCondition) bool { return c.Type == v1beta1.InPlaceUpdateReady }
+
 func ours(gate corev1.PodReadinessGate) bool { return gate.ConditionType == v1beta1.KruisePodReady }
 
 func isCondition(c corev1.PodCondition) bool { return c.Type == v1beta1.KruisePodReady }
 
-// Keep takes what wants reads into the cache.
+// Keep takes what wants and leftToOwner read into the cache.
 func Keep(kept, pod *corev1.Pod) {
-	if i := slices.IndexFunc(pod.Spec.ReadinessGates, ours); i >= 0 {
-		kept.Spec.ReadinessGates = append(kept.Spec.ReadinessGates, pod.Spec.ReadinessGates[i])
+	kept.CreationTimestamp = pod.CreationTimestamp
+	kept.OwnerReferences = pod.OwnerReferences
+	for _, gate := range pod.Spec.ReadinessGates {
+		if ours(gate) || isOwners(gate) {
+			kept.Spec.ReadinessGates = append(kept.Spec.ReadinessGates, gate)
+		}
 	}
-	if i := slices.IndexFunc(pod.Status.Conditions, isCondition); i >= 0 {
-		kept.Status.Conditions = append(kept.Status.Conditions, corev1.PodCondition{
-			Type: v1beta1.KruisePodReady, Status: pod.Status.Conditions[i].Status,
-		})
+	for _, c := range pod.Status.Conditions {
+		if isCondition(c) || isOwnersCondition(c) {
+			kept.Status.Conditions = append(kept.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status})
+		}
 	}
 }

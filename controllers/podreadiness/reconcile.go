@@ -55,6 +55,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !wants(pod) {
 		return reconcile.Result{}, nil
 	}
+	if wait := leftToOwner(pod, r.clock.Now()); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	err := r.pods.Status().Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, r.patch(pod)))
 	switch {
 	case apierrors.IsNotFound(err):

@@ -32,6 +32,9 @@ func TestCloneSets(t *testing.T) {
 	w := newWorld(t)
 	written := w.run("")
 	t.Run("writes", func(t *testing.T) { writes(w.in(t), written) })
+	t.Run("surge, partition and an autoscaler", func(t *testing.T) { surge(w.in(t)) })
+	t.Run("hooks", func(t *testing.T) { hooks(w.in(t)) })
+	t.Run("volume claims", func(t *testing.T) { volumes(w.in(t)) })
 }
 
 // in is the world for a subtest.
