@@ -75,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	w.check(err)
 	w.check(cluster.BuildStatic(t.Context(), "github.com/fairlead-io/fairlead/cmd/fairlead", w.program))
 	w.limited = w.impersonate("system:serviceaccount:" + namespace + ":kruise-webhook")
-	w.certManager()
+	w.definitions()
 	w.apply(shop)
 	go w.keepMounted()
 	return w
@@ -138,20 +138,27 @@ func (w *world) impersonate(account string) string {
 	return file
 }
 
-// certManager installs cert-manager's definitions and runs its controllers.
+// certManager runs cert-manager's controllers.
 func (w *world) certManager() {
 	w.Helper()
-	module := filepath.Join(w.root, "internal", "tools", "certmanager")
 	program := filepath.Join(w.TempDir(), "certmanager")
-	if out, err := exec.CommandContext(w.Context(), "go", "build", "-C", module, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(w.Context(), "go", "build", "-C", w.module(), "-o", program, ".").CombinedOutput(); err != nil {
 		w.Fatalf("building cert-manager: %v: %s", err, out)
 	}
-	source, err := exec.CommandContext(w.Context(), "go", "list", "-C", module, "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	w.run(exec.Command(program, "--kubeconfig="+w.Kubeconfig()), "cert-manager")
+}
+
+// module is the folder of the program that runs cert-manager's controllers.
+func (w *world) module() string { return filepath.Join(w.root, "internal", "tools", "certmanager") }
+
+// definitions installs cert-manager's kinds.
+func (w *world) definitions() {
+	w.Helper()
+	source, err := exec.CommandContext(w.Context(), "go", "list", "-C", w.module(), "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
 	w.check(err)
 	definitions := filepath.Join(strings.TrimSpace(string(source)), "deploy", "crds")
 	w.kubectl("", "apply", "--server-side", "-f", definitions)
 	w.kubectl("", "wait", "--for=condition=Established", "--timeout=60s", "-f", definitions)
-	w.run(exec.Command(program, "--kubeconfig="+w.Kubeconfig()), "cert-manager")
 }
 
 // run starts a program, and shows the end of what it said if the test fails. The returned function ends it and waits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -32,6 +33,14 @@ type process struct {
 // start runs a replica as the Deployment says now, and waits until it is ready.
 func (w *world) start() {
 	w.Helper()
+	p := w.launch()
+	w.until(p.name+" is ready", func() bool { return p.ready() == "ok" })
+	w.endpoint(p, admissionService, true)
+}
+
+// launch runs a replica that gets no admission requests yet.
+func (w *world) launch() *process {
+	w.Helper()
 	w.started++
 	p := &process{
 		name: "replica-" + strconv.Itoa(w.started), webhooks: addresses.Free(w, addresses.Host(w)),
@@ -48,8 +57,7 @@ func (w *world) start() {
 	w.endpoint(p, conversionService, true)
 	w.endpoint(p, admissionService, false)
 	w.replicas = append(w.replicas, p)
-	w.until(p.name+" is ready", p.ready)
-	w.endpoint(p, admissionService, true)
+	return p
 }
 
 // arguments are those of the live Deployment, with addresses that several processes of one machine can have.
@@ -74,14 +82,19 @@ func (w *world) arguments(p *process) []string {
 	return append(arguments, "--kubeconfig="+w.limited, "--bind-address="+p.webhooks)
 }
 
-func (p *process) ready() bool {
+// ready is ok, or what the replica says that it lacks.
+func (p *process) ready() string {
 	client := &http.Client{Timeout: 5 * time.Second}
 	response, err := client.Get("http://" + p.health + "/readyz")
 	if err != nil {
-		return false
+		return err.Error()
 	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	defer func() { _ = response.Body.Close() }() // it was only read from
+	said, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(said))
 }
 
 // endpoint leads a Service to a replica, as to a Pod that is ready or not.

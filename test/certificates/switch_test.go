@@ -22,6 +22,7 @@ var errUninjected = errors.New("a Pod lacks its sidecar")
 // no request fails, and none does while cert-manager renews the certificate and its CA, or makes a deleted Secret anew.
 func TestSwitchingModesFailsNoRequest(t *testing.T) {
 	w := newWorld(t)
+	w.certManager()
 	w.install()
 	for range 3 {
 		w.start()
