@@ -18,8 +18,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/oci"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	build "github.com/fairlead-io/fairlead/test/cluster/images"
 	"github.com/fairlead-io/fairlead/test/images"
 )
 
@@ -185,7 +185,7 @@ func pullWithLogin(t *testing.T, c *cluster.Cluster) {
 	if err := c.RequireLogin(host, "echo", "test"); err != nil {
 		t.Fatal(err)
 	}
-	spec := build.Spec{Files: map[string]string{"/bin/busybox": cluster.Busybox}, Entrypoint: []string{"/bin/busybox", "sleep", "600"}}
+	spec := oci.Spec{Files: map[string]string{"/bin/busybox": cluster.Busybox}, Entrypoint: []string{"/bin/busybox", "sleep", "600"}}
 	if err := c.PushBinaryImage(ctx, spec, host+"/team/sleep:v1"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,15 @@ import (
 // Push sends an image to the registry at address (host:port, plain HTTP) under each of the references, such as
 // bank.test/web:v1. The registry keeps them by their full name, host included: see Repository.
 func Push(ctx context.Context, address string, img v1.Image, references ...string) error {
+	return push(address, references, func(tag name.Tag) error { return remote.Write(tag, img, remote.WithContext(ctx)) })
+}
+
+// PushIndex is Push for an image of several platforms.
+func PushIndex(ctx context.Context, address string, index v1.ImageIndex, references ...string) error {
+	return push(address, references, func(tag name.Tag) error { return remote.WriteIndex(tag, index, remote.WithContext(ctx)) })
+}
+
+func push(address string, references []string, write func(name.Tag) error) error {
 	for _, reference := range references {
 		ref, err := name.ParseReference(reference)
 		if err != nil {
@@ -27,7 +36,7 @@ func Push(ctx context.Context, address string, img v1.Image, references ...strin
 		if !ok {
 			return fmt.Errorf("pushing %q: want a tag, not a digest", reference)
 		}
-		if err := remote.Write(repo.Tag(tag.TagStr()), img, remote.WithContext(ctx)); err != nil {
+		if err := write(repo.Tag(tag.TagStr())); err != nil {
 			return fmt.Errorf("pushing %s: %w", reference, err)
 		}
 	}
