@@ -30,6 +30,7 @@ func image(to string) func(*v1beta1.CloneSet) {
 // TestCloneSets shares one API server and one process.
 func TestCloneSets(t *testing.T) {
 	w := newWorld(t)
+	w.runNodes()
 	written := w.run("")
 	t.Run("writes", func(t *testing.T) { writes(w.in(t), written) })
 	t.Run("surge, partition and an autoscaler", func(t *testing.T) { surge(w.in(t)) })

@@ -121,7 +121,7 @@ func (w *world) namespace(name string) string {
 	return ns.Name
 }
 
-// run starts the process, and the kubelet, for the rest of the test.
+// run starts the process for the rest of the test.
 func (w *world) run(gates string) *recorder {
 	w.Helper()
 	written := &recorder{}
@@ -139,18 +139,24 @@ func (w *world) run(gates string) *recorder {
 			CloneSet: controllers.CloneSet{Workers: 3},
 		})
 	}()
-	binding, err := w.Cluster.Client()
-	w.must(err)
-	var done sync.WaitGroup
-	done.Go(func() { (&kubelet{client: w.Client, binding: binding}).run(ctx) })
 	w.Cleanup(func() {
 		cancel()
-		done.Wait()
 		if err := <-ended; err != nil {
 			w.Errorf("the controllers ended with %v", err)
 		}
 	})
 	return written
+}
+
+// runNodes starts the kubelet for the rest of the test.
+func (w *world) runNodes() {
+	w.Helper()
+	binding, err := w.Cluster.Client()
+	w.must(err)
+	ctx, cancel := context.WithCancel(w.Context())
+	var done sync.WaitGroup
+	done.Go(func() { (&kubelet{client: w.Client, binding: binding}).run(ctx) })
+	w.Cleanup(func() { cancel(); done.Wait() })
 }
 
 // apply creates a CloneSet from a manifest.
