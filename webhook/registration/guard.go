@@ -110,9 +110,9 @@ func (r *Registrar) guardOne(ctx context.Context, mutating bool, anchor *metav1.
 
 // report sets the gauge: as if all replicas served all of the table.
 func (r *Registrar) report(mutating bool, anchor *metav1.OwnerReference, live *table.Configuration) {
-	everything := fleet{ready: 1, common: map[string]bool{}}
-	for _, name := range table.Names(r.options.Entries) {
-		everything.common[name] = true
+	everything := fleet{ready: 1, serving: map[served]int{}}
+	for _, entry := range r.options.Entries {
+		everything.serving[served{entry.Name, entry.Path}] = 1
 	}
 	w := r.wanted()
 	a := plan(w, mutating, seen{anchor: anchor, live: live, replicas: everything})

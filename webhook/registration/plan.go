@@ -42,9 +42,12 @@ type seen struct {
 type fleet struct {
 	// ready is how many there are.
 	ready int
-	// common has the names of the entries that all of them serve.
-	common map[string]bool
+	// serving counts those that serve an entry at a path.
+	serving map[served]int
 }
+
+// served is the name of an entry and the path at which a replica serves it.
+type served struct{ name, path string }
 
 // verb is what is to be done with a configuration.
 type verb string
@@ -192,8 +195,8 @@ type sorting struct {
 // sort decides about each entry of the table and of the live configuration.
 //
 // A new entry waits until all ready replicas serve it, or a replica of an older version would answer 404. One that leads
-// to us already is kept up to date in any case. What leads elsewhere, to the OpenKruise that we take over from, stays
-// until we can serve.
+// to us already is kept up to date in any case, but for its path while replicas still serve the one before. What leads
+// elsewhere, to the OpenKruise that we take over from, stays until we can serve.
 func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) sorting {
 	var sorted sorting
 	known := map[string]bool{}
@@ -203,7 +206,15 @@ func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) so
 		}
 		known[entry.Name] = true
 		there := live.Entry(entry.Name)
-		if there != nil && w.config.ReachesUs(there.ClientConfig) || replicas.serve(entry.Name) {
+		if there != nil && w.config.ReachesUs(there.ClientConfig) {
+			if path := w.config.PathOf(there.ClientConfig); path != entry.Path && replicas.wantPath(entry, path) {
+				sorted.waiting = append(sorted.waiting, entry.Name)
+				entry.Path = path
+			}
+			sorted.register = append(sorted.register, entry)
+			continue
+		}
+		if replicas.serve(entry) {
 			sorted.register = append(sorted.register, entry)
 			continue
 		}
@@ -224,7 +235,16 @@ func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) so
 	return sorted
 }
 
-func (f fleet) serve(name string) bool { return f.ready > 0 && f.common[name] }
+// serve says whether all replicas serve an entry where the table says.
+func (f fleet) serve(entry table.Entry) bool {
+	return f.ready > 0 && f.serving[served{entry.Name, entry.Path}] == f.ready
+}
+
+// wantPath says whether requests for an entry must still go to the path that it had: some replica knows only that one. A
+// path that none serves is nobody's wish.
+func (f fleet) wantPath(entry table.Entry, path string) bool {
+	return !f.serve(entry) && f.serving[served{entry.Name, path}] > 0
+}
 
 // needsFleet says whether plan's answer depends on what replicas serve: not while nothing changes.
 func needsFleet(w wanted, mutating bool, live *table.Configuration) bool {
@@ -232,5 +252,8 @@ func needsFleet(w wanted, mutating bool, live *table.Configuration) bool {
 		return slices.ContainsFunc(w.entries, func(entry table.Entry) bool { return entry.Mutating == mutating })
 	}
 	sorted := sort(w, mutating, live, fleet{})
-	return len(sorted.waiting)+len(sorted.kept) > 0 || len(sorted.register) == 0
+	moved := slices.ContainsFunc(sorted.register, func(entry table.Entry) bool {
+		return w.config.PathOf(live.Entry(entry.Name).ClientConfig) != entry.Path
+	})
+	return moved || len(sorted.waiting)+len(sorted.kept) > 0 || len(sorted.register) == 0
 }

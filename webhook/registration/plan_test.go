@@ -77,6 +77,18 @@ func changed(change func(*admissionv1.MutatingWebhook)) edit {
 	return func(c *table.Configuration) { change(&c.Webhooks[0]) }
 }
 
+// at has the first entry at another path.
+func at(path string) edit {
+	return changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.Service.Path = &path })
+}
+
+// moving are two replicas of which so many serve the first entry at its new path, and both the rest.
+func moving(moved int) fleet {
+	return fleet{ready: 2, serving: map[served]int{
+		{"mpod.kb.io", "/mutate-pod"}: moved, {"mpod.kb.io", "/pods"}: 2 - moved, {"mnode.kb.io", "/mutate-node"}: 2,
+	}}
+}
+
 func unowned(c *table.Configuration) { c.OwnerReferences = nil }
 
 // found renders what would be registered, edits it, and gives it the identity of a stored object.
@@ -94,8 +106,8 @@ func found(t *testing.T, mutating bool, edits ...edit) *table.Configuration {
 }
 
 var (
-	all  = fleet{ready: 2, common: map[string]bool{"mpod.kb.io": true, "mnode.kb.io": true}}
-	old  = fleet{ready: 2, common: map[string]bool{"mpod.kb.io": true}}
+	all  = fleet{ready: 2, serving: map[served]int{{"mpod.kb.io", "/mutate-pod"}: 2, {"mnode.kb.io", "/mutate-node"}: 2}}
+	old  = fleet{ready: 2, serving: map[served]int{{"mpod.kb.io", "/mutate-pod"}: 2, {"mnode.kb.io", "/mutate-node"}: 1}}
 	none = fleet{}
 )
 
@@ -132,7 +144,9 @@ func TestPlan(t *testing.T) {
 		"CA bundle is another's to change": {anchor: "a1", injected: true, live: found(t, true), want: leave},
 		"the other's CA is not there yet":  {anchor: "a1", injected: true, live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.CABundle = nil })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: ClientConfig"},
 		"there is nothing to be injected":  {anchor: "a1", replicas: all, noBundle: true, injected: true, want: leave},
-		"path changed":                     {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.Service.Path = ptr.To("/x") })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}},
+		"path changed, nobody serves it":   {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) { w.ClientConfig.Service.Path = ptr.To("/x") })), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}},
+		"path changed, all serve it":       {anchor: "a1", replicas: moving(2), live: found(t, true, at("/pods")), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: ClientConfig"},
+		"path changed, not all serve it":   {anchor: "a1", replicas: moving(1), live: found(t, true, at("/pods")), want: leave, waiting: []string{"mpod.kb.io"}},
 		"a namespace let out": {anchor: "a1", live: found(t, true, changed(func(w *admissionv1.MutatingWebhook) {
 			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"x": "y"}}
 		})), want: apply, webhooks: []string{"mpod.kb.io", "mnode.kb.io"}, why: "webhook mpod.kb.io: NamespaceSelector"},
@@ -235,6 +249,7 @@ func TestReplicasAreAskedOnlyWhenSomethingDependsOnThem(t *testing.T) {
 		"one is missing":               {live: found(t, true, without("mpod.kb.io")), want: true},
 		"one leads elsewhere":          {live: found(t, true, elsewhere("mpod.kb.io")), want: true},
 		"one of OpenKruise":            {live: found(t, true, elsewhere("mcloneset.kb.io")), want: true},
+		"one is at another path":       {live: found(t, true, at("/pods")), want: true},
 		"one of ours is too many":      {live: found(t, true, added("mgone.kb.io")), want: false},
 		"none wanted, none there":      {validating: true, want: false},
 		"none wanted, OpenKruise's is": {validating: true, live: found(t, false, elsewhere("vpod.kb.io")), want: true},

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -29,7 +28,7 @@ const (
 	askTimeout = 3 * time.Second
 	// askAtOnce bounds connections; there are rarely more replicas.
 	askAtOnce = 16
-	// maxAnswer bounds the list of names, a few hundred bytes.
+	// maxAnswer bounds the list of names and paths, a few kilobytes.
 	maxAnswer = 64 << 10
 )
 
@@ -52,16 +51,16 @@ func (r replicas) fleet(ctx context.Context) (fleet, error) {
 		return fleet{}, err
 	}
 	defer client.CloseIdleConnections()
-	answers := make([][]string, len(addresses))
+	answers := make([]map[string]string, len(addresses))
 	var asking errgroup.Group
 	asking.SetLimit(askAtOnce)
 	for i, address := range addresses {
 		asking.Go(func() error {
-			names, err := ask(ctx, client, address)
+			paths, err := ask(ctx, client, address)
 			if err != nil {
 				klog.FromContext(ctx).Error(err, "A ready replica does not say which webhooks it serves; new ones wait for it")
 			}
-			answers[i] = names
+			answers[i] = paths
 			return nil
 		})
 	}
@@ -72,14 +71,11 @@ func (r replicas) fleet(ctx context.Context) (fleet, error) {
 }
 
 // inCommon is what replicas with these answers serve together.
-func inCommon(answers [][]string) fleet {
-	f := fleet{ready: len(answers), common: map[string]bool{}}
-	for i, names := range answers {
-		for _, name := range names {
-			f.common[name] = i == 0 || f.common[name]
-		}
-		for name := range f.common {
-			f.common[name] = f.common[name] && slices.Contains(names, name)
+func inCommon(answers []map[string]string) fleet {
+	f := fleet{ready: len(answers), serving: map[served]int{}}
+	for _, paths := range answers {
+		for name, path := range paths {
+			f.serving[served{name, path}]++
 		}
 	}
 	return f
@@ -150,8 +146,8 @@ func (r replicas) httpClient() (*http.Client, error) {
 	}, nil
 }
 
-// ask gets the names of the entries that a replica serves.
-func ask(ctx context.Context, client *http.Client, address string) ([]string, error) {
+// ask gets the paths of the entries that a replica serves, by name.
+func ask(ctx context.Context, client *http.Client, address string) (map[string]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/webhooks", nil)
 	if err != nil {
 		return nil, fmt.Errorf("asking replica %s: %w", address, err)
@@ -164,9 +160,9 @@ func ask(ctx context.Context, client *http.Client, address string) ([]string, er
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("asking replica %s: it answers %s", address, response.Status)
 	}
-	var names []string
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&names); err != nil {
+	var paths map[string]string
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&paths); err != nil {
 		return nil, fmt.Errorf("asking replica %s: decoding its answer: %w", address, err)
 	}
-	return names, nil
+	return paths, nil
 }

@@ -17,19 +17,22 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 func TestInCommonIsWhatEveryReplicaServes(t *testing.T) {
+	type paths = map[string]string
 	for name, c := range map[string]struct {
-		answers [][]string
+		answers []paths
 		want    []string
 	}{
 		"none":               {nil, nil},
-		"one":                {[][]string{{"a", "b"}}, []string{"a", "b"}},
-		"the old lacks one":  {[][]string{{"a", "b"}, {"a"}}, []string{"a"}},
-		"the old has more":   {[][]string{{"a"}, {"a", "b"}, {"b", "a"}}, []string{"a"}},
-		"one does not say":   {[][]string{{"a"}, nil}, nil},
-		"the first says not": {[][]string{nil, {"a"}}, nil},
+		"one":                {[]paths{{"a": "/a", "b": "/b"}}, []string{"a", "b"}},
+		"the old lacks one":  {[]paths{{"a": "/a", "b": "/b"}, {"a": "/a"}}, []string{"a"}},
+		"the old has more":   {[]paths{{"a": "/a"}, {"a": "/a", "b": "/b"}, {"b": "/b", "a": "/a"}}, []string{"a"}},
+		"another path":       {[]paths{{"a": "/a", "b": "/b"}, {"a": "/old", "b": "/b"}}, []string{"b"}},
+		"one does not say":   {[]paths{{"a": "/a"}, nil}, nil},
+		"the first says not": {[]paths{nil, {"a": "/a"}}, nil},
 	} {
 		got := inCommon(c.answers)
 		if got.ready != len(c.answers) {
@@ -40,8 +43,8 @@ func TestInCommonIsWhatEveryReplicaServes(t *testing.T) {
 			for _, one := range c.want {
 				wanted = wanted || one == entry
 			}
-			if got.serve(entry) != wanted {
-				t.Errorf("%s: serves %s: %v, want %v", name, entry, got.serve(entry), wanted)
+			if serves := got.serve(table.Entry{Name: entry, Path: "/" + entry}); serves != wanted {
+				t.Errorf("%s: serves %s: %v, want %v", name, entry, serves, wanted)
 			}
 		}
 	}
@@ -81,7 +84,11 @@ func serving(names ...string) http.HandlerFunc {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(names)
+		paths := map[string]string{}
+		for _, name := range names {
+			paths[name] = "/mutate-pod"
+		}
+		_ = json.NewEncoder(w).Encode(paths)
 	}
 }
 
@@ -132,8 +139,11 @@ func TestFleetAsksTheReadyReplicasOfOurService(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.ready != c.ready || got.serve("mpod.kb.io") != c.pods {
-				t.Errorf("%d ready, serve mpod.kb.io: %v; want %d, %v", got.ready, got.serve("mpod.kb.io"), c.ready, c.pods)
+			if pods := got.serve(testTable()[0]); got.ready != c.ready || pods != c.pods {
+				t.Errorf("%d ready, serve mpod.kb.io: %v; want %d, %v", got.ready, pods, c.ready, c.pods)
+			}
+			if got.serve(testTable()[1]) {
+				t.Error("mnode.kb.io is said to be served where the table has it, but it is served at another path")
 			}
 		})
 	}

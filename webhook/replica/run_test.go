@@ -152,7 +152,7 @@ func TestARetiredEntryLetsPass(t *testing.T) {
 	if got := serve(http.MethodPost, "/shared", podReview); !strings.Contains(got, `"allowed":false`) {
 		t.Errorf("a webhook in use is overruled by a retired one on its path: %s", got)
 	}
-	if got, want := serve(http.MethodGet, "/webhooks", ""), `["a.kb.io"]`; strings.TrimSpace(got) != want {
+	if got, want := serve(http.MethodGet, "/webhooks", ""), `{"a.kb.io":"/shared"}`; strings.TrimSpace(got) != want {
 		t.Errorf("the replica says that it serves %s, want %s", got, want)
 	}
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -30,7 +29,7 @@ func write(w http.ResponseWriter, code int, contentType string, body []byte) {
 // notFound answers a path that is not served. A wrong path in a webhook configuration is the usual cause, so the
 // answer is a review like any other.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, http.StatusNotFound, "no webhook is served at "+r.URL.Path+", GET /webhooks lists their names")
+	s.refuse(w, http.StatusNotFound, "no webhook is served at "+r.URL.Path+", GET /webhooks lists their paths")
 }
 
 func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
@@ -42,17 +41,19 @@ func (s *Server) refuse(w http.ResponseWriter, code int, message string) {
 	writeJSON(w, code, review.Append(nil, review.V1, "", admission.Faulted(code, message)))
 }
 
-// listWebhooks lists the names of the webhooks that this replica serves, sorted, as a JSON array. The registration
-// reads it from every replica: an entry is applied only when all of them serve it.
+// listWebhooks lists the webhooks that this replica serves as a JSON object, their paths by their names. The registration
+// reads it from every replica: an entry is applied, and led to another path, only when all of them serve it there.
 func (s *Server) listWebhooks(w http.ResponseWriter, _ *http.Request) {
-	names := []string{}
+	paths := map[string]string{}
 	for _, route := range s.routes {
-		if !route.Retired {
-			names = append(names, route.Webhooks...)
+		if route.Retired {
+			continue
+		}
+		for _, name := range route.Webhooks {
+			paths[name] = route.Path
 		}
 	}
-	slices.Sort(names)
-	body, err := json.Marshal(names)
+	body, err := json.Marshal(paths)
 	if err != nil {
 		s.refuse(w, http.StatusInternalServerError, err.Error())
 		return

@@ -52,7 +52,7 @@ func TestPages(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"/healthz":  "ok\n",
-		"/webhooks": `["mpod.kb.io","vpod.kb.io","vpodeviction.kb.io"]` + "\n",
+		"/webhooks": `{"mpod.kb.io":"/mutate-pod","vpod.kb.io":"/validate-pod","vpodeviction.kb.io":"/validate-pod"}` + "\n",
 		"/convert":  "converted",
 	} {
 		recorder := httptest.NewRecorder()

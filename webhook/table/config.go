@@ -96,6 +96,19 @@ func (c Config) ReachesUs(client admissionv1.WebhookClientConfig) bool {
 	return client.Service != nil && client.Service.Namespace == c.Namespace && client.Service.Name == c.Service
 }
 
+// PathOf is the path that a client configuration which reaches us leads to; "" if it names none.
+func (c Config) PathOf(client admissionv1.WebhookClientConfig) string {
+	c = c.withDefaults()
+	switch {
+	case c.Host != "" && client.URL != nil:
+		return strings.TrimPrefix(*client.URL, c.url(""))
+	case c.Host == "" && client.Service != nil && client.Service.Path != nil:
+		return *client.Service.Path
+	default:
+		return ""
+	}
+}
+
 func (c Config) url(path string) string { return "https://" + c.Host + path }
 
 func (c Config) client(path string, caBundle []byte) admissionv1.WebhookClientConfig {

@@ -89,7 +89,7 @@ func Disabled(entries []Entry, gates Gates) []Entry {
 	return off
 }
 
-// Names returns the entries' names in their order: what a replica says that it serves at /webhooks.
+// Names returns the entries' names in their order.
 func Names(entries []Entry) []string {
 	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
