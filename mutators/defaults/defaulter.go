@@ -45,6 +45,8 @@ func New(o Options) *Defaulter { return &Defaulter{o} }
 type kind struct {
 	// alpha and beta are the defaults of the two versions, but for those of templates.
 	alpha, beta []rule
+	// kept puts back what an update leaves out and a creation would fill in with something new; nil for nothing.
+	kept func(top, old *jsontree.Node)
 	// templates are the Pod templates that get defaults.
 	templates []place
 }
@@ -85,6 +87,9 @@ func (d *Defaulter) Handler(name string) admission.Handler {
 		rules := of.beta
 		if strings.HasSuffix(top.TextOf("apiVersion"), "/v1alpha1") {
 			rules = of.alpha
+		}
+		if of.kept != nil && old != nil {
+			of.kept(top, old)
 		}
 		ensure("spec", rules...)(top)
 		warnings, err := d.completeAll(ctx, of.templates, top, old)

@@ -75,7 +75,32 @@ func (d *Defaulter) nodeImage() kind {
 			each("tags", derived("createdAt", func(*jsontree.Node) string { return d.Now().UTC().Format(time.RFC3339) }), pulling)(image.Value)
 		}
 	})}
-	return kind{alpha: rules, beta: rules}
+	return kind{alpha: rules, beta: rules, kept: keepAges}
+}
+
+// keepAges gives tags that were there before the age that they had: a manifest that is applied again says nothing of it.
+func keepAges(top, old *jsontree.Node) {
+	ages := make(map[[2]string]jsontext.Value)
+	eachTag(old, func(image string, tag *jsontree.Node) {
+		if created := tag.Get("createdAt"); created != nil {
+			ages[[2]string{image, tagOf(tag)}] = created.Bytes()
+		}
+	})
+	eachTag(top, func(image string, tag *jsontree.Node) {
+		if age := ages[[2]string{image, tagOf(tag)}]; age != nil && tag.Get("createdAt") == nil {
+			tag.Set("createdAt", age)
+		}
+	})
+}
+
+func eachTag(top *jsontree.Node, visit func(image string, tag *jsontree.Node)) {
+	in("spec", in("images", func(images *jsontree.Node) {
+		for _, image := range images.Members() {
+			if image.Value.IsObject() {
+				each("tags", func(tag *jsontree.Node) { visit(image.Name, tag) })(image.Value)
+			}
+		}
+	}))(top)
 }
 
 // sortTags brings the tags of an image into the order that everyone who compares them relies on.

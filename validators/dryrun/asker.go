@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 )
 
@@ -191,7 +192,7 @@ func (a *Asker) ask(ctx context.Context, q question, body []byte) (answer, error
 	result := a.client.CoreV1().RESTClient().Post().Namespace(a.namespace).Resource(q.resource()).
 		Param("dryRun", "All").Param("fieldValidation", "Ignore").
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
-		MaxRetries(0).Body(body).Do(ctx)
+		MaxRetries(0).WarningHandler(rest.NoWarnings{}).Body(body).Do(ctx)
 	err := result.Error()
 	if err == nil {
 		made, err := result.Raw()

@@ -138,7 +138,7 @@ deny contains {"rule": "podprobemarker-http", "field": sprintf("%s.probe.httpGet
 # probed is a Pod with a container for each probe; the API server knows what else is wrong with a probe.
 probed := {"containers": [container |
 	some i, probe in probes
-	container := {"name": sprintf("c%d", [i]), "image": "a", "ports": [{"name": "p", "containerPort": 1}], "startupProbe": once(probe.probe)}
+	container := {"name": sprintf("c%d", [i]), "image": "a", "startupProbe": once(probe.probe)}
 ]}
 
 # once is a probe with a successThreshold that a startupProbe may have.
