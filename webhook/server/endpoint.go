@@ -11,14 +11,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/review"
 )
 
 // endpoint answers the reviews of one route. Whatever arrives gets an AdmissionReview as its answer.
 func (s *Server) endpoint(route Route) http.Handler {
+	patches := s.metrics.patchOf(route.Webhooks[0])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{server: s, route: &route, start: time.Now(), review: &review.Review{}}
+		c := &call{server: s, route: &route, patches: patches, start: time.Now(), review: &review.Review{}}
 		v := c.process(w, r)
 		c.answer(w, v)
 		if c.body != nil {
@@ -31,9 +34,11 @@ func (s *Server) endpoint(route Route) http.Handler {
 type call struct {
 	server *Server
 	route  *Route
-	start  time.Time
-	body   *review.Body
-	review *review.Review
+	// patches is the metric of the route's patches.
+	patches func() prometheus.Observer
+	start   time.Time
+	body    *review.Body
+	review  *review.Review
 }
 
 // process reads, decodes and judges a review. Its named result is what a panic turns into.
@@ -162,6 +167,9 @@ func (c *call) answer(w http.ResponseWriter, v verdict) {
 	}
 	took := time.Since(c.start)
 	c.server.metrics.observe(c, v.outcome, took)
+	if v.outcome == mutated {
+		c.patches().Observe(float64(len(v.response.Patch)))
+	}
 	c.log(v, took)
 }
 

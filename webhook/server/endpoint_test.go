@@ -63,12 +63,12 @@ func TestAccessLog(t *testing.T) {
 		{"unchanged", admission.Allow(), nil},
 		{"a fault", admission.Faulted(500, "broken"), nil},
 		{"mutated", admission.Patched([]byte(`[{"op":"add","path":"/x","value":"sesame"}]`)), map[string]any{
-			"level": "INFO", "msg": "review", "uid": "u-1", "webhook": "mpod.kb.io", "operation": "CREATE", "resource": "v1/pods",
+			"level": "INFO", "msg": "review", "uid": "u-1", "webhook": "mpod.kb.io", "operation": "CREATE", "kind": "Pod", "resource": "v1/pods",
 			"namespace": "shop", "name": "web-0", "decision": "mutated", "patchBytes": 43.0,
 		}},
 		{"denied", admission.Failed(admission.Refuse(403, "no sesame here")), map[string]any{
-			"level": "INFO", "msg": "review", "uid": "u-1", "webhook": "mpod.kb.io", "operation": "CREATE", "resource": "v1/pods",
-			"namespace": "shop", "name": "web-0", "decision": "denied", "code": 403.0, "reason": "Forbidden",
+			"level": "INFO", "msg": "review", "uid": "u-1", "webhook": "mpod.kb.io", "operation": "CREATE", "kind": "Pod", "resource": "v1/pods",
+			"namespace": "shop", "name": "web-0", "decision": "denied", "code": 403.0, "reason": "Forbidden", "rules": "r-7",
 		}},
 	}
 	for _, tt := range tests {
@@ -88,15 +88,31 @@ func TestAccessLog(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.access.String()), &got); err != nil {
 				t.Fatalf("not one JSON line: %v: %s", err, r.access)
 			}
-			if _, ok := got["seconds"].(float64); !ok {
+			if _, ok := got["durationSeconds"].(float64); !ok {
 				t.Error("no duration")
 			}
 			delete(got, "time")
-			delete(got, "seconds")
+			delete(got, "durationSeconds")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A dry run is said to be one; what is allowed as it is, and what was no review, has no line.
+func TestAccessLogOfDryRuns(t *testing.T) {
+	r := newRig(t, func(_ context.Context, req *admission.Request) admission.Response {
+		if req.DryRun {
+			return admission.Patched([]byte(`[{"op":"remove","path":"/x"}]`))
+		}
+		return admission.Allow()
+	})
+	r.post(t, "/mutate-pod", reviewOf("u-1"))
+	r.post(t, "/mutate-pod", "garbage")
+	r.post(t, "/mutate-pod", strings.Replace(reviewOf("u-2"), `"operation"`, `"dryRun":true,"operation"`, 1))
+	if got := r.access.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"uid":"u-2"`) || !strings.Contains(got, `"dryRun":true`) {
+		t.Errorf("logged %s", got)
 	}
 }
 

@@ -44,6 +44,7 @@ func newRig(t *testing.T, handler admission.HandlerFunc, change ...func(*Options
 		Routes:         []Route{{Path: "/mutate-pod", Webhooks: []string{"mpod.kb.io"}, Handler: handler}},
 		GetCertificate: selfSigned(t),
 		Metrics:        NewMetrics(r.registry),
+		Rules:          func() string { return "r-7" },
 		AccessLog:      slog.New(slog.NewJSONHandler(r.access, nil)),
 		Log:            logr.FromSlogHandler(slog.NewTextHandler(r.log, nil)),
 	}
@@ -63,7 +64,7 @@ func allow(context.Context, *admission.Request) admission.Response { return admi
 // reviewOf is a review of a Pod named web-0 in namespace shop.
 func reviewOf(uid string) string {
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":%q,`+
-		`"resource":{"group":"","version":"v1","resource":"pods"},"name":"web-0","namespace":"shop","operation":"CREATE",`+
+		`"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"web-0","namespace":"shop","operation":"CREATE",`+
 		`"object":{"kind":"Pod","secretive":"sesame"}}}`, uid)
 }
 

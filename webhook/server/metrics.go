@@ -1,6 +1,7 @@
 package server
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,9 +22,14 @@ var buckets = []float64{
 	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
 }
 
+// patchBuckets in bytes: one field's default takes some tens, a small sidecar some hundreds, a Pod with a handful of
+// large ones some tens of thousands; the API server's own limit for an object is 3 MiB.
+var patchBuckets = []float64{64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
+
 // Metrics are the metrics of a Server.
 type Metrics struct {
 	duration *prometheus.HistogramVec
+	patch    *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	shed     *prometheus.CounterVec
 	panics   *prometheus.CounterVec
@@ -38,6 +44,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Help:    "Time from a review's header to its answer, by webhook, operation and outcome.",
 			Buckets: buckets,
 		}, []string{"webhook", "operation", "outcome"}),
+		patch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "fairlead_webhook_patch_bytes",
+			Help:    "Size of the JSON Patches that reviews were answered with, in bytes, by webhook.",
+			Buckets: patchBuckets,
+		}, []string{"webhook"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_webhook_requests_in_flight",
 			Help: "Reviews that are being judged now.",
@@ -55,7 +66,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Help: "Connections closed because there were too many: idle ones, or the newest when none idled.",
 		}),
 	}
-	registry.MustRegister(m.duration, m.inFlight, m.shed, m.panics, m.evicted)
+	registry.MustRegister(m.duration, m.patch, m.inFlight, m.shed, m.panics, m.evicted)
 	for _, reason := range []string{shedConcurrency, shedMemory, shedCold} {
 		m.shed.WithLabelValues(reason) // shows 0 before the first one, so that alerts on increases work
 	}
@@ -64,6 +75,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 
 func (m *Metrics) observe(c *call, o outcome, took time.Duration) {
 	m.duration.WithLabelValues(c.route.Webhooks[0], operation(c.review.Request), string(o)).Observe(took.Seconds())
+}
+
+// patchOf is the size metric of a webhook's patches. It is there from the first patch on, as most webhooks have none.
+func (m *Metrics) patchOf(webhook string) func() prometheus.Observer {
+	return sync.OnceValue(func() prometheus.Observer { return m.patch.WithLabelValues(webhook) })
 }
 
 // operation is the label for an operation. Only the API's own are labels, so that a sender cannot make new series.

@@ -43,7 +43,7 @@ func classify(ctx context.Context, response admission.Response) outcome {
 }
 
 // log writes a line for a request that was changed or refused, and a louder one for a fault of ours. The lines name
-// the object and the decision; never its content, nor a message that may quote it.
+// the object and the decision, whose id is the review's uid; never its content, nor a message that may quote it.
 func (c *call) log(v verdict, took time.Duration) {
 	switch v.outcome {
 	case mutated, denied:
@@ -57,11 +57,12 @@ func (c *call) log(v verdict, took time.Duration) {
 
 func (c *call) access(v verdict, took time.Duration) {
 	req := c.review.Request
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
 		slog.String("uid", req.UID),
 		slog.String("webhook", c.route.Webhooks[0]),
 		slog.String("operation", string(req.Operation)),
+		slog.String("kind", req.Kind.Kind),
 		slog.String("resource", resource(req)),
 		slog.String("namespace", req.Namespace),
 		slog.String("name", req.Name),
@@ -70,13 +71,16 @@ func (c *call) access(v verdict, took time.Duration) {
 	if v.response.Status != nil {
 		attrs = append(attrs, slog.Int("code", int(v.response.Status.Code)), slog.String("reason", string(v.response.Status.Reason)))
 	}
+	if v.outcome == denied && c.server.rules != nil {
+		attrs = append(attrs, slog.String("rules", c.server.rules()))
+	}
 	if v.outcome == mutated {
 		attrs = append(attrs, slog.Int("patchBytes", len(v.response.Patch)))
 	}
 	if req.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
-	attrs = append(attrs, slog.Float64("seconds", took.Seconds()))
+	attrs = append(attrs, slog.Float64("durationSeconds", took.Seconds()))
 	c.server.access.LogAttrs(context.Background(), slog.LevelInfo, "review", attrs...)
 }
 

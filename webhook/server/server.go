@@ -69,7 +69,9 @@ type Options struct {
 	Metrics     *Metrics
 	// AccessLog gets a line for each changed or refused request.
 	AccessLog *slog.Logger
-	Log       klog.Logger
+	// Rules names the revision of the rules in force, for the lines of refused requests; nil if there are none.
+	Rules func() string
+	Log   klog.Logger
 }
 
 // Server answers AdmissionReviews.
@@ -85,6 +87,7 @@ type Server struct {
 	conns     *connections
 	metrics   *Metrics
 	access    *slog.Logger
+	rules     func() string
 	log       klog.Logger
 }
 
@@ -103,6 +106,7 @@ func New(o Options) (*Server, error) {
 		conns:     newConnections(maxConnections, o.Metrics.evicted.Inc),
 		metrics:   o.Metrics,
 		access:    o.AccessLog,
+		rules:     o.Rules,
 		log:       o.Log,
 	}
 	router, err := s.router(o.Mount)
