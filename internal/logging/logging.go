@@ -15,6 +15,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
+// loudest is the verbosity that more does not raise. From 8 on the Kubernetes client writes what it sends and gets, whole
+// Secrets and templates with their environment among it.
+const loudest = 7
+
 // Flags are the logging flags of one process.
 type Flags struct {
 	format    string
@@ -25,7 +29,7 @@ type Flags struct {
 // standard error, where Kubernetes collects it.
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "logging-format", "text", "Format of log lines: text or json.")
-	flags.IntVarP(&f.verbosity, "v", "v", 0, "Verbosity of the log: details up to this number are written.")
+	flags.IntVarP(&f.verbosity, "v", "v", 0, "Verbosity of the log: details up to this number are written. More than 7 is 7: above it a Kubernetes client writes Secrets.")
 	klogFlags().VisitAll(func(k *flag.Flag) {
 		if k.Name == "v" {
 			return
@@ -47,7 +51,7 @@ func klogFlags() *flag.FlagSet {
 
 // Handler writes the log as the parsed flags say.
 func (f *Flags) Handler(w io.Writer) (slog.Handler, error) {
-	options := &slog.HandlerOptions{Level: slog.Level(-f.verbosity), ReplaceAttr: level}
+	options := &slog.HandlerOptions{Level: slog.Level(-f.level()), ReplaceAttr: level}
 	switch f.format {
 	case "text", "":
 		return slog.NewTextHandler(w, options), nil
@@ -57,6 +61,8 @@ func (f *Flags) Handler(w io.Writer) (slog.Handler, error) {
 	return nil, fmt.Errorf("--logging-format=%s is not known, use text or json", f.format)
 }
 
+func (f *Flags) level() int { return min(f.verbosity, loudest) }
+
 // Install makes the log that of the Kubernetes libraries too, which know no other way than globals, and returns it.
 func (f *Flags) Install(w io.Writer) (logr.Logger, error) {
 	handler, err := f.Handler(w)
@@ -64,7 +70,7 @@ func (f *Flags) Install(w io.Writer) (logr.Logger, error) {
 		return logr.Discard(), err
 	}
 	log := logr.FromSlogHandler(handler)
-	if err := klogFlags().Set("v", strconv.Itoa(f.verbosity)); err != nil {
+	if err := klogFlags().Set("v", strconv.Itoa(f.level())); err != nil {
 		return logr.Discard(), fmt.Errorf("setting klog's verbosity: %w", err)
 	}
 	klog.SetLoggerWithOptions(log, klog.ContextualLogger(true))
