@@ -99,6 +99,10 @@ func (w *world) serve() {
 	w.Helper()
 	host := addresses.Host(w)
 	address := addresses.Free(w, host)
+	gates := features.New("")
+	if err := gates.Set("ImagePullJobGate=true"); err != nil { // as the chart has it
+		w.Fatal(err)
+	}
 	limited := rest.CopyConfig(w.RESTConfig())
 	limited.Impersonate = rest.ImpersonationConfig{
 		UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kruise-system", "system:authenticated"},
@@ -106,7 +110,7 @@ func (w *world) serve() {
 	run := replica.Cluster{
 		REST: limited, Secret: "kruise-webhook-certs", Identity: "replica", ConversionService: "kruise-conversion", PodIP: host,
 		Options: replica.Options{
-			BindAddress: address, MetricsAddr: "0", Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
+			BindAddress: address, MetricsAddr: "0", Gates: gates, Log: logr.Discard(), AccessLog: io.Discard,
 			Table: table.Config{}, ShutdownGrace: time.Second, Version: "test",
 		},
 	}
