@@ -3,6 +3,7 @@ package defaults
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,8 @@ func New(o Options) *Defaulter { return &Defaulter{o} }
 type kind struct {
 	// alpha and beta are the defaults of the two versions, but for those of templates.
 	alpha, beta []rule
+	// created are further defaults of v1alpha1 that a creation gets alone.
+	created []rule
 	// kept puts back what an update leaves out and a creation would fill in with something new; nil for nothing.
 	kept func(top, old *jsontree.Node)
 	// templates are the Pod templates that get defaults.
@@ -87,6 +90,9 @@ func (d *Defaulter) Handler(name string) admission.Handler {
 		rules := of.beta
 		if strings.HasSuffix(top.TextOf("apiVersion"), "/v1alpha1") {
 			rules = of.alpha
+			if old == nil {
+				rules = slices.Concat(rules, of.created)
+			}
 		}
 		if of.kept != nil && old != nil {
 			of.kept(top, old)

@@ -42,10 +42,13 @@ var cloneSet = kind{
 		ensure("updateStrategy",
 			empty("type", "ReCreate"),
 			when(is("type", "ReCreate", "InPlaceIfPossible", "InPlaceOnly"),
-				unset("partition", 0), unset("maxUnavailable", "20%"), unset("maxSurge", 0), inPlace("type"),
+				unset("partition", 0), unset("maxUnavailable", "20%"), unset("maxSurge", 0),
 			),
 		),
 	},
+	// v1alpha1 shows an empty section as none, and the conversion keeps the one that is stored: writing it again with every
+	// update would be a change.
+	created: []rule{in("updateStrategy", inPlace("type"))},
 	beta: []rule{
 		unset("replicas", 1), history,
 		ensure("updateStrategy",
