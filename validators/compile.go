@@ -16,8 +16,9 @@ import (
 
 // ruleset is a set of rules ready to be asked; it never changes.
 type ruleset struct {
-	rules []Rule
-	byID  map[string]Rule
+	revision revision
+	rules    []Rule
+	byID     map[string]Rule
 	// queries by kind, such as apps/sidecarset.
 	queries map[string]rego.PreparedEvalQuery
 }
@@ -70,7 +71,7 @@ func compile(ctx context.Context, sources map[string]string, builtins []Builtin,
 	if compiled.Compile(parsed); compiled.Failed() {
 		return nil, fmt.Errorf("compiling rules: %w", compiled.Errors)
 	}
-	set := &ruleset{byID: make(map[string]Rule), queries: make(map[string]rego.PreparedEvalQuery)}
+	set := &ruleset{revision: revisionOf(sources), byID: make(map[string]Rule), queries: make(map[string]rego.PreparedEvalQuery)}
 	if set.rules, err = describe(parsed); err != nil {
 		return nil, err
 	}

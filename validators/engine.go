@@ -62,13 +62,14 @@ func (e *Engine) Load(ctx context.Context, sources map[string]string) error {
 	set, err := compile(ctx, sources, e.builtins, e.store)
 	if err != nil {
 		e.failure.Store(&err)
-		e.metrics.loaded(0, false)
+		e.metrics.refused()
 		e.log.Error(err, "Rules are not usable; those before stay in force")
 		return err
 	}
 	e.current.Store(set)
 	e.failure.Store(nil)
-	e.metrics.loaded(len(set.rules), true)
+	e.metrics.loaded(len(set.rules), set.revision)
+	e.log.V(1).Info("Rules are in force", "rules", len(set.rules), "revision", set.revision.String())
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 // Metrics count what rules do; nil counts nothing.
 type Metrics struct {
 	rules    prometheus.Gauge
+	revision prometheus.Gauge
 	failing  prometheus.Gauge
 	seconds  *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
@@ -19,6 +20,9 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		rules: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_rules", Help: "Rules in force.",
+		}),
+		revision: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_rules_revision", Help: "The revision of the rules in force as a number: the same on every replica that has the same rules.",
 		}),
 		failing: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_rules_failing", Help: "1 if the newest rules cannot be used and older ones are in force; the log says why.",
@@ -32,17 +36,22 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "fairlead_rules_violations_total", Help: "Mistakes found in objects, by rule.",
 		}, []string{"rule"}),
 	}
-	registry.MustRegister(m.rules, m.failing, m.seconds, m.refusals)
+	registry.MustRegister(m.rules, m.revision, m.failing, m.seconds, m.refusals)
 	return m
 }
 
-func (m *Metrics) loaded(rules int, ok bool) {
-	switch {
-	case m == nil:
-	case ok:
-		m.rules.Set(float64(rules))
-		m.failing.Set(0)
-	default:
+func (m *Metrics) loaded(rules int, now revision) {
+	if m == nil {
+		return
+	}
+	m.rules.Set(float64(rules))
+	m.revision.Set(float64(now))
+	m.failing.Set(0)
+}
+
+// refused says that the newest rules are of no use.
+func (m *Metrics) refused() {
+	if m != nil {
 		m.failing.Set(1)
 	}
 }

@@ -27,6 +27,9 @@ func Append(dst []byte, apiVersion, uid string, resp admission.Response) []byte 
 	} else {
 		dst = append(dst, `,"allowed":false`...)
 		dst = appendStatus(dst, resp.Status)
+		if resp.Fault == 0 {
+			dst = appendDecision(dst, uid)
+		}
 	}
 	dst = appendWarnings(dst, resp.Warnings)
 	return append(dst, "}}\n"...)
@@ -39,6 +42,14 @@ func appendPatch(dst []byte, patch jsontext.Value) []byte {
 	dst = append(dst, `,"patchType":"JSONPatch","patch":"`...)
 	dst = base64.StdEncoding.AppendEncode(dst, patch)
 	return append(dst, '"')
+}
+
+// appendDecision names a denial in the API server's audit log, which else does not have the uid of the review, by what our
+// own log calls it.
+func appendDecision(dst []byte, uid string) []byte {
+	dst = append(dst, `,"auditAnnotations":{"decision-id":`...)
+	dst = appendString(dst, uid)
+	return append(dst, '}')
 }
 
 // Changes says whether a patch has any operation.

@@ -42,6 +42,9 @@ func TestAppend(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := parse(t, Append([]byte("before"), tt.version, "u-1", tt.resp)[len("before"):])
 			tt.want.UID = "u-1"
+			if !tt.resp.Allowed && tt.resp.Fault == 0 { // only a denial is told to the audit log
+				tt.want.AuditAnnotations = map[string]string{"decision-id": "u-1"}
+			}
 			want := admissionv1.AdmissionReview{
 				TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: tt.wantVersion}, Response: &tt.want,
 			}
