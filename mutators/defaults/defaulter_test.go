@@ -73,6 +73,8 @@ type defaultsCase struct {
 	Old    map[string]any        `json:"old"`
 	Object map[string]any        `json:"object"`
 	Want   map[string]any        `json:"want"`
+	// Once is set where a creation adds what the version does not show afterwards.
+	Once bool `json:"once"`
 	// Asked is how many templates the API server is asked about.
 	Asked int `json:"asked"`
 }
@@ -147,7 +149,7 @@ func (c defaultsCase) check(t *testing.T, name string) {
 		{Operation: admission.Create, Object: after}, {Operation: admission.Update, Object: after, OldObject: after},
 		{Operation: admission.Update, Object: req.Object, OldObject: after},
 	} {
-		if c.Old != nil && again.Operation == admission.Create {
+		if c.Old != nil && again.Operation == admission.Create || c.Once && string(again.Object) != string(after) {
 			continue // an update leaves alone what a creation would complete
 		}
 		if response := handler.Handle(t.Context(), again); string(patched(t, again, response)) != string(canonical(t, after)) {
