@@ -50,9 +50,9 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 	if err := Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	leaks := newLeaks()
-	if err := s.Registerer.Register(leaks); err != nil {
-		return fmt.Errorf("registering metrics of %s: %w", Name, err)
+	leaks, err := registerLeaks(s.Registerer)
+	if err != nil {
+		return err
 	}
 	r := New(Options{
 		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings,

@@ -159,8 +159,9 @@ func hooks(w *world) {
 		for i := range pods {
 			w.consent(&pods[i]) // to the change of the template above, if it came after the first Pods
 		}
-		s := w.read(set).Status
-		if s.AvailableReplicas == 3 && s.UpdatedAvailableReplicas == 3 {
+		current := w.read(set)
+		s := current.Status
+		if s.ObservedGeneration == current.Generation && s.CurrentRevision == s.UpdateRevision && s.AvailableReplicas == 3 && s.UpdatedAvailableReplicas == 3 {
 			return ""
 		}
 		return fmt.Sprintf("the status is %+v", s)
@@ -175,7 +176,8 @@ func hooks(w *world) {
 			}
 			w.consent(&pods[i])
 		}
-		if s := w.read(set).Status; s.UpdatedAvailableReplicas != 3 || s.CurrentRevision != s.UpdateRevision {
+		current := w.read(set)
+		if s := current.Status; s.ObservedGeneration != current.Generation || s.UpdatedAvailableReplicas != 3 || s.CurrentRevision != s.UpdateRevision {
 			return fmt.Sprintf("the status is %+v", s)
 		}
 		return ""
