@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	crd = "../../charts/kruise/files/crds/apps.kruise.io_sidecarsets.yaml"
+	crds = "../../charts/kruise/files/crds"
 	// patience is for what takes a Lease, which is sought every 2 s, and a busy machine.
 	patience = 60 * time.Second
 	base     = `
@@ -54,8 +54,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, Cluster: c, client: client}
-	w.must("", "apply", "--server-side", "-f", crd)
-	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+	w.must("", "apply", "--server-side", "-f", crds)
+	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", crds)
 	w.must(base, "apply", "-f", "-")
 	w.serve()
 	return w
@@ -65,10 +65,14 @@ func newWorld(t *testing.T) *world {
 func (w *world) serve() {
 	w.Helper()
 	address := addresses.Free(w, addresses.Loopback)
+	gates := features.New("")
+	if err := gates.Set("ImagePullJobGate=true,ResourceDistributionGate=true"); err != nil {
+		w.Fatal(err)
+	}
 	run := replica.Cluster{
 		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: "replica",
 		Options: replica.Options{
-			BindAddress: address, Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
+			BindAddress: address, Gates: gates, Log: logr.Discard(), AccessLog: io.Discard,
 			Table: table.Config{Host: address}, ShutdownGrace: 5 * time.Second,
 		},
 	}

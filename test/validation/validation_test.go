@@ -16,6 +16,10 @@ func TestRulesOnAnAPIServer(t *testing.T) {
 	t.Run("mistakes are refused at once", func(t *testing.T) { mistakes(t, w) })
 	t.Run("other objects count", func(t *testing.T) { otherObjects(t, w) })
 	t.Run("restart requests pass both of their webhooks", func(t *testing.T) { restarts(t, w) })
+	t.Run("good objects of every kind", func(t *testing.T) { everyKind(t, w) })
+	t.Run("bad objects of every kind", func(t *testing.T) { badKinds(t, w) })
+	t.Run("mistakes in templates", func(t *testing.T) { templateMistakes(t, w) })
+	t.Run("mistakes in jobs", func(t *testing.T) { jobMistakes(t, w) })
 	left, err := w.client.CoreV1().PodTemplates("").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) != 0 {
 		t.Errorf("PodTemplates left behind: %v, %v", left.Items, err)

@@ -1,0 +1,157 @@
+package facts
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+)
+
+func TestSchedules(t *testing.T) {
+	for text, want := range map[string]string{
+		"*/5 * * * *": "", "@hourly": "", "@every 1h": "", "TZ=Asia/Shanghai 0 3 * * *": "", "CRON_TZ=Europe/Berlin @daily": "",
+		"":             "when to run",
+		"  ":           "when to run",
+		"* * * *":      "must be a schedule",
+		"61 * * * *":   "must be a schedule",
+		"TZ=":          "must be a schedule", // the parser panics
+		"TZ=0":         "must be a schedule",
+		"CRON_TZ=Mars": "must be a schedule",
+	} {
+		if got := schedule(text); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTimeZones(t *testing.T) {
+	for name, right := range map[string]bool{
+		"Asia/Shanghai": true, "UTC": true, "": false, "Local": false, "LOCAL": false, "Mars/Olympus": false, "../../etc/passwd": false,
+	} {
+		if got := timeZone(name); (got == "") != right {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func TestImages(t *testing.T) {
+	for text, right := range map[string]bool{
+		"nginx": true, "bank.test:5000/team/app:v1": true, "docker.io/library/nginx@sha256:" + strings.Repeat("a", 64): true,
+		"": false, "A": false, "a b": false, "a:": false, strings.Repeat("a", 2000): false,
+	} {
+		if got := image(text); (got == "") != right {
+			t.Errorf("%.20q: %q", text, got)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		want          []string
+	}{
+		{`{"a":1}`, `{"a":1.0}`, nil},
+		{`{"containers":[{"image":"a"}]}`, `{"containers":[{"image":"b"}]}`, []string{"replace containers[0].image"}},
+		{`{"containers":[{"image":"a"}]}`, `{"containers":[{"image":"a","env":[]}],"x":1}`, []string{"add containers[0].env", "add x"}},
+		{`{"a":{"b":1},"c":2}`, `{"a":{}}`, []string{"remove a.b", "remove c"}},
+		{`{"a":[1,2]}`, `{"a":[1]}`, []string{"replace a"}},
+		{`{"a":{}}`, `{"a":[]}`, []string{"replace a"}},
+		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, []string{"replace a"}},
+	} {
+		answer, err := differences(t.Context(), []*ast.Term{ast.MustParseTerm(c.before), ast.MustParseTerm(c.after)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := decode[[]struct{ Path, Op string }](answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range found {
+			got = append(got, d.Op+" "+d.Path)
+		}
+		if c.before == `{"a":1}` {
+			got = nil // two spellings of a number may or may not differ: no client changes one
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, %s: %s", c.before, c.after, diff)
+		}
+	}
+}
+
+func TestOriginIsTheLongestPart(t *testing.T) {
+	fields := map[string]string{"tolerations[1]": "spec.subsets[0].tolerations[0]", "tolerations": "spec.all", "containers[0]": "c"}
+	for path, want := range map[string]string{
+		"tolerations[1].key": "spec.subsets[0].tolerations[0].key", "tolerations[10].key": "spec.all[10].key", "tolerations": "spec.all",
+		"containers[0].name": "c.name", "containers[01]": "", "volumes[0]": "",
+	} {
+		if got, found := origin(path, fields); got != want || found != (want != "") {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+func selector(t *testing.T, text string) metav1.LabelSelector {
+	t.Helper()
+	parsed, err := metav1.ParseToLabelSelector(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *parsed
+}
+
+// The examples of protection.md §5, and every pair of operators.
+func TestLooselyOverlap(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"app=a", "app=a", true}, {"app=a", "app=b", false}, {"app=a", "tier=x", false}, {"app=a,tier=x", "app=a", false},
+		{"app in (a,b)", "app in (b,c)", true}, {"app in (a,b)", "app in (c)", false},
+		{"app in (a,b)", "app notin (a)", true}, {"app in (a)", "app notin (a)", false}, {"app notin (a)", "app notin (b)", true},
+		{"app", "app=a", true}, {"app", "!app", false}, {"!app", "!app", true}, {"!app", "app notin (a)", true}, {"!app", "app=a", false},
+		{"app", "app notin (a)", true}, {"app=a,tier=x", "tier=x,app=a", true}, {"app=a,tier=x", "tier=y,app=a", false}, {"", "", false},
+	} {
+		a, b := selector(t, c.a), selector(t, c.b)
+		if got, turned := looselyOverlap(a, b), looselyOverlap(b, a); got != c.want || turned != c.want {
+			t.Errorf("%q and %q: %t, %t", c.a, c.b, got, turned)
+		}
+	}
+}
+
+// Of two selectors with the same keys that select one Pod, nobody says that they do not overlap.
+func TestSelectorsOfOnePodOverlap(t *testing.T) {
+	values := []string{"a", "b", "c"}
+	draw := func(rt *rapid.T, name string) (s metav1.LabelSelector) {
+		for _, key := range []string{"x", "y"} {
+			operator := rapid.SampledFrom([]metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}).Draw(rt, name+key)
+			e := metav1.LabelSelectorRequirement{Key: key, Operator: operator}
+			if operator == "In" || operator == "NotIn" {
+				e.Values = rapid.SliceOfNDistinct(rapid.SampledFrom(values), 1, 3, rapid.ID).Draw(rt, name+key+"values")
+			}
+			s.MatchExpressions = append(s.MatchExpressions, e)
+		}
+		return s
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := draw(rt, "a"), draw(rt, "b")
+		pod := labels.Set{}
+		for _, key := range []string{"x", "y"} {
+			if value := rapid.SampledFrom(append([]string{"", "d"}, values...)).Draw(rt, key); value != "" {
+				pod[key] = value
+			}
+		}
+		left, e1 := metav1.LabelSelectorAsSelector(&a)
+		right, e2 := metav1.LabelSelectorAsSelector(&b)
+		if e1 != nil || e2 != nil {
+			rt.Fatal(e1, e2)
+		}
+		if left.Matches(pod) && right.Matches(pod) && !looselyOverlap(a, b) {
+			rt.Fatalf("%v and %v both select %v", left, right, pod)
+		}
+	})
+}
