@@ -84,6 +84,18 @@ func (c *Cluster) Synced() error {
 	return errors.Join(missing...)
 }
 
+// Revisions tells by resource which versions of all its objects the sinks have been told of, as a number below 2^48: replicas
+// that know the same have the same one, whatever the order in which they heard of it.
+func (c *Cluster) Revisions() map[string]uint64 {
+	revisions := make(map[string]uint64, len(c.feeds))
+	for _, f := range c.feeds {
+		f.mu.Lock()
+		revisions[f.kind.String()] = f.revision >> 16
+		f.mu.Unlock()
+	}
+	return revisions
+}
+
 // LiveNamespace reads namespaces from the API server, past every cache.
 func (c *Cluster) LiveNamespace(ctx context.Context, name string) (labels map[string]string, found bool, err error) {
 	raw, err := bodyOf(c.client.Get().AbsPath("/api/v1/namespaces", name).Do(ctx))

@@ -255,6 +255,42 @@ func TestClusterFollowsTheAPIServer(t *testing.T) {
 	}
 }
 
+// Replicas that know the same objects in the same versions say the same, however they came to know them.
+func TestRevisionsAreThoseOfTheObjects(t *testing.T) {
+	server, config := newAPIServer(t)
+	server.put("one", `{"v":1}`)
+	early, _, wait := cluster(t, config)
+	wait(map[string]string{"one": `{"v":1}`})
+	of := func(c *Cluster) uint64 {
+		revisions := c.Revisions()
+		if len(revisions) != 1 {
+			t.Fatalf("revisions %v, want those of one resource", revisions)
+		}
+		for _, revision := range revisions {
+			return revision
+		}
+		return 0
+	}
+	first := of(early)
+	server.put("two", `{}`)
+	wait(map[string]string{"one": `{"v":1}`, "two": `{}`})
+	added := of(early)
+	server.remove("two")
+	wait(map[string]string{"one": `{"v":1}`})
+	if first == 0 || added == first || of(early) != first || added >= 1<<48 {
+		t.Errorf("revisions with one, two and one object: %d, %d, %d", first, added, of(early))
+	}
+	server.put("one", `{"v":2}`)
+	server.put("three", `{}`)
+	want := map[string]string{"one": `{"v":2}`, "three": `{}`}
+	wait(want)
+	late, _, wait := cluster(t, config)
+	wait(want)
+	if of(late) != of(early) || of(late) == first {
+		t.Errorf("a replica that lists has %d, one that watched %d, and it was %d", of(late), of(early), first)
+	}
+}
+
 func TestAnUnusableObjectStopsNothing(t *testing.T) {
 	server, config := newAPIServer(t)
 	server.put("bad", `{"selector":"unusable"}`)

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"hash/fnv"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,8 @@ type feed struct {
 
 	mu       sync.Mutex
 	complete bool
+	// revision is that of Cluster.Revisions.
+	revision uint64
 	// failure is the last reason for which there is no list yet.
 	failure error
 }
@@ -34,6 +37,8 @@ func (f *feed) synced() error {
 	defer f.mu.Unlock()
 	switch {
 	case f.complete:
+		return nil
+	case apierrors.IsNotFound(f.failure) && f.kind.Optional:
 		return nil
 	case apierrors.IsNotFound(f.failure): // a list of what is served is found, were it empty
 		return fmt.Errorf("%s are not read yet: the API server does not serve their version %s: apply the "+
@@ -95,13 +100,36 @@ func (f *feed) Resync() error { return nil }
 // not help.
 func (f *feed) upsert(raw *Raw) {
 	name := raw.objectName()
-	f.versions[name] = raw.ResourceVersion
+	f.note(name, raw.ResourceVersion)
 	if err := f.kind.Sink.Upsert(raw.JSON); err != nil {
 		f.log.Error(err, "Object is not usable", "resource", f.kind.String(), "name", name.String(), "resourceVersion", raw.ResourceVersion)
 	}
 }
 
 func (f *feed) remove(name cache.ObjectName) {
-	delete(f.versions, name)
+	f.note(name, "")
 	f.kind.Sink.Delete(name.Namespace, name.Name)
+}
+
+// note keeps an object's version; "" says that it is gone.
+func (f *feed) note(name cache.ObjectName, version string) {
+	before := f.versions[name]
+	if version == "" {
+		delete(f.versions, name)
+	} else {
+		f.versions[name] = version
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.revision ^= digest(name, before) ^ digest(name, version)
+}
+
+// digest is a number for an object in a version, 0 for one that is not there.
+func digest(name cache.ObjectName, version string) uint64 {
+	if version == "" {
+		return 0
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(name.Namespace + "/" + name.Name + "@" + version)) // a hash never fails
+	return hash.Sum64()
 }

@@ -31,6 +31,8 @@ type Kind struct {
 	// Namespace and Selector, if they are set, are all that is asked of the API server: objects of the one namespace, with
 	// labels that the selector matches. A directory's files hold what their author wants seen, so they are not narrowed.
 	Namespace, Selector string
+	// Optional says that a cluster may do without the kind: then there is none of it, until it is installed.
+	Optional bool
 	Sink                Sink
 }
 

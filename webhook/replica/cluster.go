@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -47,55 +48,94 @@ func (c Cluster) Run(ctx context.Context) error {
 	}
 	defer l.close()
 	limitMemory(os.DirFS("/sys/fs/cgroup"), os.Getenv("GOMEMLIMIT"))
+	whole, err := c.assemble(ctx)
+	if err != nil {
+		return err
+	}
+	defer whole.asking.close()
+	// Conversion reaches a replica as soon as it serves; by then it has the certificate that clients trust.
+	whole.certificates.lookOnce(ctx, c.Log)
+	return whole.service.run(ctx, l, whole.background, whole.until)
+}
+
+// assembled is a replica in a cluster that is put together and does nothing yet.
+type assembled struct {
+	decisions
+	service      *service
+	certificates *certificates
+	// background lasts longer than any draining, and until does not.
+	background, until []task
+}
+
+func (c Cluster) assemble(ctx context.Context) (*assembled, error) {
+	registry := newRegistry(c.Version)
+	judging, err := c.decisions(ctx, registry)
+	if err != nil {
+		return nil, err
+	}
+	whole := &assembled{decisions: judging, background: slices.Concat(c.ruling(judging.rules), []task{judging.source.Run, tidyOnce(judging.source.Synced)})}
+	if err := c.addService(whole, registry); err != nil {
+		judging.asking.close()
+		return nil, err
+	}
+	return whole, nil
+}
+
+// decisions are what decides about requests, and the source of what they depend on.
+type decisions struct {
+	deps   webhook.Deps
+	rules  rules
+	source *objects.Cluster
+	asking *live
+}
+
+func (c Cluster) decisions(ctx context.Context, registry *prometheus.Registry) (d decisions, err error) {
+	unknown := &lookups{}
+	known := newPolicies(c.Options, unknown)
+	if d.source, err = objects.NewCluster(c.REST, c.Log, known.kinds()...); err != nil {
+		return d, err
+	}
+	unknown.source = d.source
+	registry.MustRegister(newRevisions(d.source.Revisions))
+	if d.rules, err = newRules(ctx, c.Options, registry, known.overlaps, c.REST); err != nil {
+		return d, err
+	}
+	d.deps = known.deps(c.Gates, newInjection(registry, known.sidecarSets), d.rules)
+	if d.asking, err = newLive(ctx, c.Options, registry, c.REST); err != nil {
+		return d, err
+	}
+	d.deps.ContainerRecreate, d.deps.Deletion = d.asking.containerRecreate, d.asking.deletion
+	return d, nil
+}
+
+// addService adds what serves the decisions, with its certificate and its registration.
+func (c Cluster) addService(whole *assembled, registry *prometheus.Registry) error {
 	client, conversion, err := c.clients()
 	if err != nil {
 		return err
 	}
-	unknown := &lookups{}
-	known := newPolicies(c.Options, unknown)
-	source, err := objects.NewCluster(c.REST, c.Log, known.kinds()...)
+	config, err := c.Table.Complete(webhook.All(whole.deps))
 	if err != nil {
 		return err
 	}
-	unknown.source = source
-	registry := newRegistry(c.Version)
-	rules, err := newRules(ctx, c.Options, registry, known.overlaps, c.REST)
-	if err != nil {
+	if whole.certificates, err = c.certificates(client, config, registry, conversion); err != nil {
 		return err
 	}
-	deps := known.deps(c.Gates, newInjection(registry, known.sidecarSets), rules)
-	asking, err := newLive(ctx, c.Options, registry, c.REST)
-	if err != nil {
-		return err
-	}
-	defer asking.close()
-	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
-	config, err := c.Table.Complete(webhook.All(deps))
-	if err != nil {
-		return err
-	}
-	certificates, err := c.certificates(client, config, registry, conversion)
-	if err != nil {
-		return err
-	}
-	entries := webhook.Entries(deps)
+	entries, source := webhook.Entries(whole.deps), whole.certificates.source
 	guard, register, err := c.registration(registration.Options{
-		Client: client, Config: config, Entries: entries, Certificates: certificates.source,
+		Client: client, Config: config, Entries: entries, Certificates: source,
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
-		InjectedBundle: c.external(), Inject: c.InjectionAnnotations, Others: certificates.others,
+		InjectedBundle: c.external(), Inject: c.InjectionAnnotations, Others: whole.certificates.others,
 	})
 	if err != nil {
 		return err
 	}
-	service, err := newService(c.Options, registry, entries, webhook.Retired(deps), source.Synced, certificates.source, false)
-	if err != nil {
-		return err
-	}
-	// Conversion reaches a replica as soon as it serves; by then it has the certificate that clients trust.
-	certificates.lookOnce(ctx, c.Log)
-	// What is served lasts longer than any draining.
-	return service.run(ctx, l, slices.Concat(guard, certificates.follow, c.ruling(rules), []task{source.Run, tidyOnce(source.Synced)}),
-		slices.Concat(register, certificates.keep))
+	whole.background = slices.Concat(guard, whole.certificates.follow, whole.background)
+	whole.until = slices.Concat(register, whole.certificates.keep)
+	whole.service, err = newService(c.Options, registry, parts{
+		entries: entries, retired: webhook.Retired(whole.deps), rules: whole.rules.Revision, synced: whole.source.Synced, source: source,
+	})
+	return err
 }
 
 func (c Cluster) clients() (kubernetes.Interface, *registration.Conversion, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -16,12 +17,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/mutators/containerrecreate"
 	"github.com/fairlead-io/fairlead/protection/deletion"
+	"github.com/fairlead-io/fairlead/protection/podunavailablebudget"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
 // live are the handlers that ask the API server about other objects than that of their request.
 type live struct {
 	containerRecreate, deletion admission.Handler
+	// budgets, pods and replicaSets are what PodUnavailableBudgets need of the cluster; replicaSets may be nil.
+	budgets     podunavailablebudget.Store
+	pods        podunavailablebudget.Pods
+	replicaSets podunavailablebudget.ReplicaSets
+	told        *denials
+	log         klog.Logger
 	// audit is nil if there is no audit log.
 	audit *deletion.Log
 }
@@ -35,7 +43,8 @@ func (l *live) close() {
 
 // newLive makes them. Without a cluster config is nil, and what they would have to ask is unknown.
 func newLive(ctx context.Context, o Options, registry prometheus.Registerer, config *rest.Config) (*live, error) {
-	told := &denials{metrics: deletion.NewMetrics(registry), log: o.Log}
+	told := &denials{metrics: deletion.NewMetrics(registry), disruptions: podunavailablebudget.NewMetrics(registry), log: o.Log}
+	l := &live{told: told, log: o.Log, budgets: offline{}, pods: offline{}}
 	var pods containerrecreate.Live = offline{}
 	var census deletion.Census = offline{}
 	if config != nil {
@@ -46,7 +55,11 @@ func newLive(ctx context.Context, o Options, registry prometheus.Registerer, con
 		core := client.CoreV1().RESTClient()
 		pods, census = containerrecreate.NewCluster(core), deletion.NewCensus(core)
 		// Requests are judged until the drain is over, so denials are told until then.
-		told.events = deletion.NewEvents(klog.NewContext(context.WithoutCancel(ctx), o.Log), client.CoreV1(), eventSource)
+		lasting := klog.NewContext(context.WithoutCancel(ctx), o.Log)
+		told.events = deletion.NewEvents(lasting, client.CoreV1(), eventSource)
+		told.disruptionEvents = podunavailablebudget.NewEvents(lasting, client.CoreV1())
+		reader := podunavailablebudget.NewLive(core)
+		l.budgets, l.pods, l.replicaSets = podunavailablebudget.NewStore(core), reader, reader
 	}
 	if o.ProtectionLogPath != "" {
 		var err error
@@ -54,13 +67,12 @@ func newLive(ctx context.Context, o Options, registry prometheus.Registerer, con
 			return nil, fmt.Errorf("%w; --protection-log-path must name a directory that can be written to", err)
 		}
 	}
-	return &live{
-		containerRecreate: containerrecreate.New(pods, o.Gates.Enabled(features.KruiseDaemon)),
-		deletion: deletion.New(deletion.Options{
-			Census: census, CRDCascading: o.Gates.Enabled(features.DeletionProtectionForCRDCascadingGate), Denied: told.denied,
-		}),
-		audit: told.audit,
-	}, nil
+	l.containerRecreate = containerrecreate.New(pods, o.Gates.Enabled(features.KruiseDaemon))
+	l.deletion = deletion.New(deletion.Options{
+		Census: census, CRDCascading: o.Gates.Enabled(features.DeletionProtectionForCRDCascadingGate), Denied: told.denied,
+	})
+	l.audit = told.audit
+	return l, nil
 }
 
 // eventSource is the component that our events come from.
@@ -78,37 +90,12 @@ func unlimited(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// denials tells of deletions that were denied, to everyone who wants to know.
-type denials struct {
-	metrics *deletion.Metrics
-	log     klog.Logger
-	// events and audit may be nil.
-	events *deletion.Events
-	audit  *deletion.Log
-}
-
-func (d *denials) denied(denial deletion.Denial) {
-	d.metrics.Denied(denial)
-	d.log.Info("Deletion denied", "kind", denial.Kind.Kind, "object", klog.KRef(denial.Namespace, denial.Name),
-		"user", denial.User, "protection", denial.Mode, "why", denial.Why)
-	if d.events != nil {
-		d.events.Denied(denial)
-	}
-	if d.audit == nil {
-		return
-	}
-	if err := d.audit.Denied(denial); err != nil {
-		// The denial stands: a full disk must not let objects go.
-		d.log.Error(err, "Cannot write the audit log", "kind", denial.Kind.Kind, "object", klog.KRef(denial.Namespace, denial.Name))
-	}
-}
-
 // offline is what can be read live without a cluster.
 type offline struct{}
 
 var errOffline = errors.New("this service runs without a cluster")
 
-// Pod implements containerrecreate.Live.
+// Pod implements containerrecreate.Live and podunavailablebudget.Pods.
 func (offline) Pod(context.Context, string, string) (jsontext.Value, error) { return nil, errOffline }
 
 // NodeLabels implements containerrecreate.Live.
@@ -128,3 +115,11 @@ func (offline) BoundClaims(context.Context, string) (deletion.Count, error) {
 func (offline) CustomResources(context.Context, schema.GroupVersionResource) (deletion.Count, error) {
 	return deletion.Count{}, errOffline
 }
+
+// Get implements podunavailablebudget.Store.
+func (offline) Get(context.Context, types.NamespacedName) (*podunavailablebudget.Budget, error) {
+	return nil, errOffline
+}
+
+// UpdateStatus implements podunavailablebudget.Store.
+func (offline) UpdateStatus(context.Context, *podunavailablebudget.Budget) error { return errOffline }

@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"io"
 	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
 )
 
@@ -19,6 +21,36 @@ func newRegistry(version string) *prometheus.Registry {
 	build.Set(1)
 	registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
+}
+
+// revisions export which versions of objects a replica judges by.
+type revisions struct {
+	*prometheus.GaugeVec
+	current func() map[string]uint64
+}
+
+func newRevisions(current func() map[string]uint64) revisions {
+	return revisions{prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "fairlead_objects_revision",
+		Help: "Which versions of objects this replica judges by, as a number: replicas that know the same have the same, by resource.",
+	}, []string{"resource"}), current}
+}
+
+// Collect implements prometheus.Collector.
+func (r revisions) Collect(metrics chan<- prometheus.Metric) {
+	for resource, revision := range r.current() {
+		r.WithLabelValues(resource).Set(float64(revision))
+	}
+	r.GaugeVec.Collect(metrics)
+}
+
+// newAccessLog is what puts lines on their way to a writer that may be stuck.
+func newAccessLog(to io.Writer, registry prometheus.Registerer) *logging.Queue {
+	lost := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "fairlead_log_lines_lost_total", Help: "Lines about changed and refused requests that nobody read in time.",
+	})
+	registry.MustRegister(lost)
+	return logging.NewQueue(to, lost.Inc)
 }
 
 // injection counts what becomes of SidecarSets.

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/mutators/launchpriority"
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
+	"github.com/fairlead-io/fairlead/protection/podunavailablebudget"
 	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -40,6 +41,7 @@ type policies struct {
 	// overlaps are the same SidecarSets, as the rules compare them.
 	overlaps   *overlap.Index
 	namespaces *objects.Namespaces
+	budgets    *podunavailablebudget.Index
 	// revisions are the versions of SidecarSets in namespace, the one of this service.
 	revisions *sidecarset.Revisions
 	namespace string
@@ -48,7 +50,7 @@ type policies struct {
 // newPolicies are empty. live reads what they do not know yet, nil if there is nowhere to read it.
 func newPolicies(o Options, live *lookups) policies {
 	p := policies{
-		sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(),
+		sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(), budgets: podunavailablebudget.NewIndex(),
 		namespace: cmp.Or(o.Table.Namespace, table.DefaultNamespace),
 	}
 	var namespaces objects.LiveNamespace
@@ -87,6 +89,11 @@ func (p policies) kinds() []objects.Kind {
 			Resource:  "namespaces", Version: corev1.SchemeGroupVersion.Version, ClusterScoped: true,
 			Sink: p.namespaces,
 		},
+		{
+			GroupKind: kindOf("PodUnavailableBudget"),
+			Resource:  "podunavailablebudgets", Version: policyv1beta1.GroupVersion.Version, Optional: true,
+			Sink: p.budgets,
+		},
 		p.revisionKind(),
 	}
 }
@@ -114,20 +121,37 @@ func (s sidecarSets) Delete(namespace, name string) {
 }
 
 // deps are the handlers of the table, over these policies.
-func (p policies) deps(on gates, observer sidecarset.Observer, judging rules) webhook.Deps {
+func (p policies) deps(on gates, observer sidecarset.Observer, judging rules, asking *live) webhook.Deps {
+	// The order is that of pod-admission.md §2: sidecars get launch priorities too.
+	pods := mutators.PodChain{
+		readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),
+		sidecarset.NewMutator(p.sidecarSets, p.namespaces, time.Now, sidecarset.Options{
+			SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Revisions: p.revisions, Observer: observer,
+		}),
+		launchpriority.New(rand.String), //nolint:forbidigo // here the source of randomness is chosen
+	}
+	if on.Enabled(features.PodUnavailableBudgetDeleteGate) || on.Enabled(features.PodUnavailableBudgetUpdateGate) {
+		pods = append(pods, podunavailablebudget.NewMutator(p.budgets, asking.replicaSets, asking.log))
+	}
 	complete := defaults.New(defaults.Options{Templates: judging.templates, Gates: on, Now: time.Now})
 	return webhook.Deps{
 		Gates:              on,
 		SidecarSetDefaults: defaults.NewSidecarSetHandler(),
 		Defaults:           complete.Handler,
 		Rules:              func(kind string) admission.Handler { return judging.Handler(kindOf(kind)) },
-		// The order is that of pod-admission.md §2: sidecars get launch priorities too.
-		Pods: mutators.PodChain{
-			readinessgate.New(on.Enabled(features.KruisePodReadinessGate)),
-			sidecarset.NewMutator(p.sidecarSets, p.namespaces, time.Now, sidecarset.Options{
-				SortByName: on.Enabled(features.EnableSortSidecarContainerByName), Revisions: p.revisions, Observer: observer,
-			}),
-			launchpriority.New(rand.String), //nolint:forbidigo // here the source of randomness is chosen
-		},
+		Pods: pods, ContainerRecreate: asking.containerRecreate, Deletion: asking.deletion,
+		Budgets: p.budgetHandler(on, asking),
 	}
+}
+
+// budgetHandler judges what makes Pods unavailable.
+func (p policies) budgetHandler(on gates, asking *live) admission.Handler {
+	return podunavailablebudget.NewHandler(podunavailablebudget.Admission{
+		Checker: podunavailablebudget.NewChecker(podunavailablebudget.Options{
+			Store: asking.budgets, Clock: clock.RealClock{}, Random: mathrand.Float64,
+			ResizeApart: on.Enabled(features.InPlacePodVerticalScaling),
+		}),
+		Known: p.budgets, Pods: asking.pods, Denied: asking.told.disruptionDenied,
+		Deletes: on.Enabled(features.PodUnavailableBudgetDeleteGate), Updates: on.Enabled(features.PodUnavailableBudgetUpdateGate),
+	})
 }

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-io/fairlead/certs"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/webhook/admission"
 	"github.com/fairlead-io/fairlead/webhook/conversion"
 	"github.com/fairlead-io/fairlead/webhook/server"
@@ -24,29 +26,41 @@ type service struct {
 	options  Options
 	registry *prometheus.Registry
 	server   *server.Server
+	access   *logging.Queue
 	health   http.Handler
 	metrics  http.Handler
 }
 
-// newService puts a replica together. It lets pass what still comes to retired entries. synced says what of the objects is not read yet.
-func newService(o Options, registry *prometheus.Registry, entries, retired []table.Entry, synced func() error, source certs.Source, alone bool) (*service, error) {
-	s := &service{options: o, registry: registry, metrics: server.Exposition(registry)}
-	objects := server.Check{Name: "objects", OK: synced}
+// parts are what a service is put together from.
+type parts struct {
+	entries, retired []table.Entry // what still comes to retired entries is let pass
+	// rules names their revision.
+	rules func() string
+	// synced says what of the objects is not read yet.
+	synced func() error
+	source certs.Source
+	// alone says that there is no cluster.
+	alone bool
+}
+
+// newService puts a replica together.
+func newService(o Options, registry *prometheus.Registry, p parts) (*service, error) {
+	s := &service{options: o, registry: registry, access: newAccessLog(o.AccessLog, registry), metrics: server.Exposition(registry)}
 	s.health = server.Health(
-		objects,
-		server.Check{Name: "certificate", OK: source.Ready},
+		server.Check{Name: "objects", OK: p.synced},
+		server.Check{Name: "certificate", OK: p.source.Ready},
 		server.Check{Name: "serving", OK: func() error { return s.server.Draining() }},
 	)
 	options := server.Options{
-		Routes: routes(entries, retired), Ready: synced, GetCertificate: source.GetCertificate, MaxInFlight: o.MaxInFlight,
-		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(o.AccessLog, nil)), Log: o.Log,
+		Routes: routes(p.entries, p.retired), Ready: p.synced, GetCertificate: p.source.GetCertificate, MaxInFlight: o.MaxInFlight,
+		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(s.access, nil)), Rules: p.rules, Log: o.Log,
 	}
 	converting, err := conversion.NewMetrics(registry)
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	options.Mount = map[string]http.Handler{conversion.Path: conversion.New(conversion.Options{Metrics: converting, Log: o.Log})}
-	if alone { // without a cluster nobody expects further ports to be there, or free
+	if p.alone { // without a cluster nobody expects further ports to be there, or free
 		options.Mount["/readyz"], options.Mount["/metrics"] = s.health, s.metrics
 	}
 	s.server, err = server.New(options)
@@ -121,6 +135,7 @@ func (s *service) run(ctx context.Context, l listeners, background, until []task
 	defer stop()
 	living, end := context.WithCancel(context.WithoutCancel(stopping))
 	defer end()
+	background = append(slices.Clip(background), s.access.Run)
 	if l.metrics != nil {
 		background = append(background, serving(l.metrics, s.metrics))
 	}

@@ -27,7 +27,7 @@ func quiet(t *testing.T, synced func() error, entries ...table.Entry) *service {
 		t.Fatal(err)
 	}
 	options := Options{BindAddress: "127.0.0.1:0", ShutdownDelay: 200 * time.Millisecond, ShutdownGrace: time.Second, Log: logr.Discard(), AccessLog: io.Discard}
-	s, err := newService(options, newRegistry("v1"), entries, nil, synced, source, false)
+	s, err := newService(options, newRegistry("v1"), parts{entries: entries, synced: synced, source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestARetiredEntryLetsPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newService(Options{Log: logr.Discard(), AccessLog: io.Discard}, newRegistry("v1"), on, off, warm, source, false)
+	s, err := newService(Options{Log: logr.Discard(), AccessLog: io.Discard}, newRegistry("v1"), parts{entries: on, retired: off, synced: warm, source: source})
 	if err != nil {
 		t.Fatal(err)
 	}

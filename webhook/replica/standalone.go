@@ -54,7 +54,9 @@ func (s Standalone) Run(ctx context.Context) error {
 	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules)
 	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
 	entries := webhook.Entries(deps)
-	service, err := newService(s.Options, registry, entries, webhook.Retired(deps), directory.Synced, source, true)
+	service, err := newService(s.Options, registry, parts{
+		entries: entries, retired: webhook.Retired(deps), rules: rules.Revision, synced: directory.Synced, source: source, alone: true,
+	})
 	if err != nil {
 		return err
 	}
