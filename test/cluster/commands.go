@@ -41,14 +41,17 @@ func build() *cobra.Command {
 	var kubernetes string
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build Kubernetes, etcd and Helm, unless they are in the cache",
+		Short: "Build Kubernetes, etcd, Helm and kwok, unless they are in the cache",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cache, err := binaries.CacheDir()
 			if err != nil {
 				return err
 			}
-			_, err = binaries.Ensure(cmd.Context(), cache, kubernetes, os.Stderr)
+			if _, err = binaries.Ensure(cmd.Context(), cache, kubernetes, os.Stderr); err != nil {
+				return err
+			}
+			_, err = binaries.EnsureKwok(cmd.Context(), cache, os.Stderr)
 			return err
 		},
 	}
@@ -88,8 +91,8 @@ func up(t *target) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&level, "level", string(cluster.LevelReal), "apiserver (etcd and API server only) or real (nodes that run Pods)")
-	f.IntVar(&opts.Nodes, "nodes", 3, "number of nodes of level real")
+	f.StringVar(&level, "level", string(cluster.LevelReal), "apiserver (etcd and API server only), kwok (pretended nodes, as many as wanted) or real (nodes that run Pods)")
+	f.IntVar(&opts.Nodes, "nodes", 3, "number of nodes of level real or kwok")
 	f.StringVar(&opts.KubernetesVersion, "kubernetes-version", cluster.DefaultKubernetesVersion, "Kubernetes release")
 	f.BoolVar(&opts.Controllers, "controllers", false, "run controller manager and scheduler in level apiserver too")
 	f.BoolVar(&install, "install", os.Getenv("FAIRLEAD_INSTALL") == "1", "install missing Debian packages first (also FAIRLEAD_INSTALL=1)")

@@ -130,9 +130,9 @@ func (c *Cluster) Registry() string {
 func (c *Cluster) SocketRoot() string { return c.sockets() }
 
 // HostAddress is an address of this machine that Pods and the API server reach, for servers that run outside the
-// cluster: that of the Pods' bridge, or loopback for LevelAPIServer.
+// cluster: that of the Pods' bridge, or loopback where there are no real nodes.
 func (c *Cluster) HostAddress() string {
-	if c.state.Level == LevelAPIServer {
+	if c.state.Level != LevelReal {
 		return "127.0.0.1"
 	}
 	return c.state.Slot.gateway().String()
@@ -149,9 +149,10 @@ func (c *Cluster) network() network.Plan {
 // processes lists the names of all programs that should run.
 func (c *Cluster) processes() []string {
 	names := c.state.controlPlane()
-	if c.state.Level == LevelReal {
-		names = append(names, ImageRegistry)
+	if c.state.Level != LevelReal {
+		return names
 	}
+	names = append(names, ImageRegistry)
 	for _, n := range c.state.Nodes {
 		names = append(names, NodeProcess(nodeName(n), Containerd), NodeProcess(nodeName(n), Kubelet))
 	}

@@ -20,14 +20,20 @@ const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
 	ImageRegistry     = "registry"
+	// Kwok pretends the nodes of LevelKwok.
+	Kwok = "kwok"
 )
 
 // controlPlane lists the programs of the control plane in the order of their start.
 func (s state) controlPlane() []string {
+	programs := []string{Etcd, APIServer}
 	if s.hasControllers() {
-		return []string{Etcd, APIServer, ControllerManager, Scheduler}
+		programs = append(programs, ControllerManager, Scheduler)
 	}
-	return []string{Etcd, APIServer}
+	if s.Level == LevelKwok {
+		programs = append(programs, Kwok)
+	}
+	return programs
 }
 
 // writeCredentials makes the authorities, the certificates of the control plane and its kubeconfigs.
@@ -58,6 +64,8 @@ func (c *Cluster) writeCredentials() error {
 		"admin":           {CommonName: "admin", Organizations: []string{"system:masters"}},
 		ControllerManager: {CommonName: "system:kube-controller-manager"},
 		Scheduler:         {CommonName: "system:kube-scheduler"},
+		// a thousand kubelets are not throttled as one client
+		Kwok: {CommonName: Kwok, Organizations: []string{"system:masters"}},
 	}
 	for name, leaf := range clients {
 		if err := c.writeClient(name, leaf); err != nil {
@@ -106,6 +114,8 @@ func (c *Cluster) controlSpec(name string) (process.Spec, error) {
 		args = c.controllerManagerArgs()
 	case Scheduler:
 		args = c.schedulerArgs()
+	case Kwok:
+		return process.Spec{Name: name, Log: c.log(name), Args: c.kwokArgs()}, nil
 	case ImageRegistry:
 		address := "127.0.0.1:" + strconv.Itoa(c.state.Slot.registryPort())
 		return process.Spec{Name: name, Log: c.log(name), Args: []string{c.helper(), "registry", "--address", address, "--dir", c.registry()}}, nil
@@ -147,7 +157,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 	}
-	if c.state.Level == LevelAPIServer {
+	if c.state.Level != LevelReal {
 		// nobody comes from outside, and a loopback address may not be an endpoint of the Service kubernetes
 		return append(args, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
 	}
@@ -156,12 +166,16 @@ func (c *Cluster) apiServerArgs() []string {
 
 func (c *Cluster) controllerManagerArgs() []string {
 	d := c.pki()
-	return append(c.clientArgs(ControllerManager, c.state.Slot.controllerPort()),
+	args := append(c.clientArgs(ControllerManager, c.state.Slot.controllerPort()),
 		"--service-account-private-key-file="+d.Key("service-account"),
 		"--root-ca-file="+d.Crt("ca"),
 		"--use-service-account-credentials=true",
 		"--cluster-signing-cert-file="+d.Crt("ca"), "--cluster-signing-key-file="+d.Key("ca"),
 	)
+	if c.state.Level == LevelKwok {
+		args = append(args, "--node-monitor-grace-period="+fakeNodeGrace.String())
+	}
+	return args
 }
 
 func (c *Cluster) schedulerArgs() []string {

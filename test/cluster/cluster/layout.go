@@ -18,6 +18,7 @@ func (l layout) log(process string) string    { return filepath.Join(l.logs(), p
 func (l layout) etcd() string                 { return filepath.Join(l.dir, "etcd") }
 func (l layout) registry() string             { return filepath.Join(l.dir, "registry") }
 func (l layout) helper() string               { return filepath.Join(l.dir, "bin", "cluster") }
+func (l layout) kwok() string                 { return filepath.Join(l.dir, "kwok.yaml") }
 func (l layout) helm() string                 { return filepath.Join(l.dir, "helm") }
 func (l layout) node(node string) string      { return filepath.Join(l.dir, "nodes", node) }
 

@@ -38,7 +38,7 @@ func (c *Cluster) addNodes(ctx context.Context, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	if c.state.Level != LevelReal {
+	if c.state.Level == LevelAPIServer {
 		return fmt.Errorf("adding nodes: level %s has none", c.state.Level)
 	}
 	begin := time.Now()
@@ -48,8 +48,13 @@ func (c *Cluster) addNodes(ctx context.Context, n int) error {
 	}
 	c.say("starting %d node(s)", n)
 	g, gctx := errgroup.WithContext(ctx)
+	start := c.startNode
+	if c.state.Level == LevelKwok {
+		start = c.startFakeNode
+		g.SetLimit(fakeNodesAtOnce)
+	}
 	for _, number := range added {
-		g.Go(func() error { return c.startNode(gctx, number) })
+		g.Go(func() error { return start(gctx, number) })
 	}
 	if err := g.Wait(); err != nil {
 		if ctx.Err() != nil {
@@ -65,8 +70,8 @@ func (c *Cluster) addNodes(ctx context.Context, n int) error {
 func (c *Cluster) reserveNodes(n int) ([]int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.state.Nodes)+n > maxNodes {
-		return nil, fmt.Errorf("adding nodes: a cluster has at most %d", maxNodes)
+	if most := c.state.Level.maxNodes(); len(c.state.Nodes)+n > most {
+		return nil, fmt.Errorf("adding nodes: a cluster of level %s has at most %d", c.state.Level, most)
 	}
 	var added []int
 	for range n {
@@ -81,6 +86,9 @@ func (c *Cluster) reserveNodes(n int) ([]int, error) {
 // dropNodes undoes nodes, forgets them and deletes their Node objects, also when ctx has ended.
 func (c *Cluster) dropNodes(ctx context.Context, numbers []int) error {
 	for _, n := range numbers {
+		if c.state.Level != LevelReal {
+			break // there is only the object
+		}
 		if err := c.undoNode(n); err != nil {
 			return err
 		}

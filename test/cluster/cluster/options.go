@@ -22,9 +22,20 @@ type Level string
 const (
 	// LevelAPIServer is etcd and kube-apiserver: objects, admission, conversion. It has no nodes and needs no root.
 	LevelAPIServer Level = "apiserver"
+	// LevelKwok adds the controller manager, the scheduler and nodes that are only pretended, by kwok: Pods become Ready,
+	// end and are restarted in their status alone. Hundreds of nodes fit on a machine, and it needs no root.
+	LevelKwok Level = "kwok"
 	// LevelReal adds the controller manager, the scheduler and nodes on which Pods really run. It needs root.
 	LevelReal Level = "real"
 )
+
+// maxNodes is how many nodes a cluster of this level can have.
+func (l Level) maxNodes() int {
+	if l == LevelKwok {
+		return maxFakeNodes
+	}
+	return maxNodes
+}
 
 // DefaultName is the cluster that the command line works on unless told otherwise.
 const DefaultName = "fairlead"
@@ -38,11 +49,11 @@ type Options struct {
 	Name string
 	// Level defaults to LevelReal.
 	Level Level
-	// Nodes is the number of nodes of LevelReal, default 1.
+	// Nodes is the number of nodes of LevelReal and LevelKwok, default 1.
 	Nodes int
 	// KubernetesVersion is a release such as 1.30.14, default DefaultKubernetesVersion.
 	KubernetesVersion string
-	// Controllers adds kube-controller-manager and kube-scheduler to LevelAPIServer; LevelReal always has them.
+	// Controllers adds kube-controller-manager and kube-scheduler to LevelAPIServer; the other levels always have them.
 	Controllers bool
 	// ExtraArgs are added to the arguments of a program, by its name: "kube-apiserver", "kubelet", ...
 	ExtraArgs map[string][]string
@@ -83,7 +94,7 @@ func (o Options) complete() (Options, error) {
 	if o.Level == "" {
 		o.Level = LevelReal
 	}
-	if o.Nodes == 0 && o.Level == LevelReal {
+	if o.Nodes == 0 && o.Level != LevelAPIServer {
 		o.Nodes = 1
 	}
 	if o.KubernetesVersion == "" {
@@ -106,14 +117,14 @@ func (o Options) validate() error {
 	if !validName.MatchString(o.Name) {
 		return fmt.Errorf("cluster name %q: use at most 20 lower-case letters, digits and dashes, with a letter or digit at both ends", o.Name)
 	}
-	if o.Level != LevelAPIServer && o.Level != LevelReal {
-		return fmt.Errorf("level %q: use %q or %q", o.Level, LevelAPIServer, LevelReal)
+	if o.Level != LevelAPIServer && o.Level != LevelKwok && o.Level != LevelReal {
+		return fmt.Errorf("level %q: use %q, %q or %q", o.Level, LevelAPIServer, LevelKwok, LevelReal)
 	}
 	if o.Level == LevelAPIServer && o.Nodes > 0 {
-		return fmt.Errorf("level %q has no nodes: ask for level %q, or for none", LevelAPIServer, LevelReal)
+		return fmt.Errorf("level %q has no nodes: ask for level %q or %q, or for none", LevelAPIServer, LevelKwok, LevelReal)
 	}
-	if o.Nodes < 0 || o.Nodes > maxNodes {
-		return fmt.Errorf("%d nodes: use 1 to %d", o.Nodes, maxNodes)
+	if most := o.Level.maxNodes(); o.Nodes < 0 || o.Nodes > most {
+		return fmt.Errorf("%d nodes: use 1 to %d", o.Nodes, most)
 	}
 	v, err := version.ParseSemantic(o.KubernetesVersion)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestOptionsComplete(t *testing.T) {
 	}{
 		{name: "defaults", opts: Options{}},
 		{name: "no nodes at level apiserver", opts: Options{Level: LevelAPIServer, Nodes: 1}, err: "has no nodes"},
-		{name: "unknown level", opts: Options{Level: "reel"}, err: `use "apiserver" or "real"`},
+		{name: "unknown level", opts: Options{Level: "reel"}, err: `use "apiserver", "kwok" or "real"`},
 		{name: "capital letters", opts: Options{Name: "Demo"}, err: "lower-case"},
 		{name: "a name of 20", opts: Options{Name: strings.Repeat("a", 20)}},
 		{name: "a name of 21", opts: Options{Name: strings.Repeat("a", 21)}, err: "at most 20"},
@@ -24,6 +25,9 @@ func TestOptionsComplete(t *testing.T) {
 		{name: "too old", opts: Options{KubernetesVersion: "1.29.9"}, err: "oldest supported is 1.30.0"},
 		{name: "the oldest", opts: Options{KubernetesVersion: "1.30.0"}},
 		{name: "too many nodes", opts: Options{Nodes: 61}, err: "use 1 to 60"},
+		{name: "one node of kwok", opts: Options{Level: LevelKwok}},
+		{name: "as many as kwok can", opts: Options{Level: LevelKwok, Nodes: 5000}},
+		{name: "more than kwok can", opts: Options{Level: LevelKwok, Nodes: 5001}, err: "use 1 to 5000"},
 		{name: "too deep for sockets", opts: Options{StateRoot: "/" + strings.Repeat("d", 60)}, err: "too deep for unix sockets"},
 	}
 	for _, tt := range tests {
@@ -41,7 +45,8 @@ func TestOptionsComplete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Level != LevelReal || got.Nodes != 1 || got.Name == "" || got.KubernetesVersion == "" || got.Log == nil {
+			level, nodes := cmp.Or(tt.opts.Level, LevelReal), cmp.Or(tt.opts.Nodes, 1)
+			if got.Level != level || got.Nodes != nodes || got.Name == "" || got.KubernetesVersion == "" || got.Log == nil {
 				t.Errorf("incomplete: %+v", got)
 			}
 		})

@@ -30,6 +30,7 @@ func TestAPIServerArguments(t *testing.T) {
 			"--service-cluster-ip-range=10.65.128.0/20", "--enable-aggregator-routing=true", "--authorization-mode=Node,RBAC", "--v=6",
 		}, []string{"--bind-address=127.0.0.1", "--endpoint-reconciler-type=none"}},
 		{LevelAPIServer, []string{"--bind-address=127.0.0.1", "--endpoint-reconciler-type=none", "--v=6"}, []string{"--advertise-address=10.65.0.1"}},
+		{LevelKwok, []string{"--bind-address=127.0.0.1", "--endpoint-reconciler-type=none"}, []string{"--advertise-address=10.65.0.1"}},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.level), func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestControlPlaneOfLevels(t *testing.T) {
 	}{
 		{state{Level: LevelAPIServer}, two},
 		{state{Level: LevelAPIServer, Controllers: true}, four},
+		{state{Level: LevelKwok}, append(slices.Clone(four), Kwok)},
 		{state{Level: LevelReal}, four},
 	} {
 		if diff := cmp.Diff(tt.want, tt.s.controlPlane()); diff != "" {

@@ -19,10 +19,12 @@ const (
 	firstNodePort = 20
 	portsPerNode  = 2
 	maxNodes      = 60
-	firstSubnet   = 64 // slot 0 has 10.64.0.0/16, the last one 10.103.0.0/16
-	podBits       = 17 // the lower half of the /16 is for Pods and nodes, the upper for services
-	serviceBits   = 20
-	serviceStart  = 128
+	// maxFakeNodes is what Kubernetes itself is tested with.
+	maxFakeNodes = 5000
+	firstSubnet  = 64 // slot 0 has 10.64.0.0/16, the last one 10.103.0.0/16
+	podBits      = 17 // the lower half of the /16 is for Pods and nodes, the upper for services
+	serviceBits  = 20
+	serviceStart = 128
 )
 
 // slot is a share of the machine's ports and addresses: all that differs between clusters follows from its number.
@@ -36,13 +38,14 @@ func (s slot) etcdPeerPort() int   { return s.port(2) }
 func (s slot) controllerPort() int { return s.port(3) }
 func (s slot) schedulerPort() int  { return s.port(4) }
 func (s slot) registryPort() int   { return s.port(5) }
+func (s slot) kwokPort() int       { return s.port(6) }
 
 func (s slot) kubeletPort(node int) int { return s.port(firstNodePort + (node-1)*portsPerNode) }
 func (s slot) healthzPort(node int) int { return s.kubeletPort(node) + 1 }
 
 // controlPorts are the ports that must be free before a cluster takes the slot; those of nodes are in the same block.
 func (s slot) controlPorts() []int {
-	return []int{s.apiServerPort(), s.etcdPort(), s.etcdPeerPort(), s.controllerPort(), s.schedulerPort(), s.registryPort(), s.kubeletPort(1)}
+	return []int{s.apiServerPort(), s.etcdPort(), s.etcdPeerPort(), s.controllerPort(), s.schedulerPort(), s.registryPort(), s.kwokPort(), s.kubeletPort(1)}
 }
 
 func (s slot) address(third, fourth byte) netip.Addr {
@@ -66,6 +69,13 @@ func (s slot) dns() netip.Addr { return s.address(serviceStart, 10) }
 
 // node is the address of a node, from 1 on.
 func (s slot) node(node int) netip.Addr { return s.address(0, byte(node+1)) }
+
+// fakeNode is the address that a node says it has behind which there is no machine: in the part of the network that is
+// neither Pods' nor services'.
+func (s slot) fakeNode(node int) netip.Addr {
+	const first, perBlock = 192, 250 // 10.x.192.1 to 10.x.211.250 for 5,000
+	return s.address(byte(first+(node-1)/perBlock), byte(1+(node-1)%perBlock))
+}
 
 // podRange is the first and last Pod address of a node: 10.x.1.0/24 is node 1's, because 10.x.0.0/24 is for the
 // gateway and the nodes themselves.

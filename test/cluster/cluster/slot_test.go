@@ -72,6 +72,7 @@ func TestSlotNumbers(t *testing.T) {
 		"service network": {s.services().String(), "10.67.128.0/20"},
 		"gateway":         {s.gateway().String(), "10.67.0.1"},
 		"node 2":          {s.node(2).String(), "10.67.0.3"},
+		"fake node 251":   {s.fakeNode(251).String(), "10.67.193.1"},
 		"first Pod":       {first.String(), "10.67.2.2"},
 		"last Pod":        {last.String(), "10.67.2.254"},
 		"kubernetes":      {s.kubernetesService().String(), "10.67.128.1"},
@@ -97,7 +98,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 	}
 	var networks []netip.Prefix
 	for s := range slot(maxSlots) {
-		for _, p := range s.controlPorts()[:6] {
+		for _, p := range s.controlPorts()[:7] {
 			claim(s, "control plane", p)
 		}
 		for n := 1; n <= maxNodes; n++ {
@@ -105,6 +106,11 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 			claim(s, nodeName(n), s.healthzPort(n))
 			if first, last := s.podRange(n); !s.pods().Contains(first) || !s.pods().Contains(last) {
 				t.Errorf("the Pods of %s in slot %d leave the Pod network", nodeName(n), s)
+			}
+		}
+		for _, n := range []int{1, maxFakeNodes} {
+			if a := s.fakeNode(n); !s.network().Contains(a) || s.pods().Contains(a) || s.services().Contains(a) {
+				t.Errorf("fake node %d of slot %d has the address %s of something else", n, s, a)
 			}
 		}
 		if overlaps(s.network(), networks) {

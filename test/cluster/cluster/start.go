@@ -79,13 +79,17 @@ func (c *Cluster) create(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
+	kwok, err := kwokProgram(ctx, opts.Level, cache, c.out)
+	if err != nil {
+		return err
+	}
 	helper, err := helperProgram(ctx, opts.Helper, cache)
 	if err != nil {
 		return err
 	}
 	c.state = state{
 		Name: opts.Name, Level: opts.Level, Phase: phaseStarting, KubernetesVersion: opts.KubernetesVersion,
-		Controllers: opts.Controllers, ExtraArgs: opts.ExtraArgs, Binaries: programs.Kubernetes, Helm: programs.Helm,
+		Controllers: opts.Controllers, ExtraArgs: opts.ExtraArgs, Binaries: programs.Kubernetes, Helm: programs.Helm, Kwok: kwok,
 	}
 	if err = c.claimSlot(ctx); err != nil {
 		return err
@@ -138,7 +142,7 @@ func (c *Cluster) claimSlot(ctx context.Context) error {
 func (c *Cluster) bringUp(ctx context.Context, nodes int) error {
 	begin := time.Now()
 	c.say("starting Kubernetes %s, level %s, in %s", c.state.KubernetesVersion, c.state.Level, c.dir)
-	if err := c.writeCredentials(); err != nil {
+	if err := errors.Join(c.writeCredentials(), c.writeKwokConfig()); err != nil {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)

@@ -35,14 +35,16 @@ type state struct {
 	// Binaries and Helm are where the programs are.
 	Binaries string
 	Helm     string
+	// Kwok is where the program is, at LevelKwok.
+	Kwok string `json:",omitempty"`
 }
 
 // hasControllers says whether controller manager and scheduler run.
-func (s state) hasControllers() bool { return s.Level == LevelReal || s.Controllers }
+func (s state) hasControllers() bool { return s.Level != LevelAPIServer || s.Controllers }
 
 // fits says whether a running cluster is what the options ask for, but for the number of nodes, which can grow.
 func (s state) fits(o Options) bool {
-	wanted := o.Level == LevelReal || o.Controllers
+	wanted := o.Level != LevelAPIServer || o.Controllers
 	return s.Level == o.Level && s.KubernetesVersion == o.KubernetesVersion && s.hasControllers() == wanted &&
 		maps.EqualFunc(s.ExtraArgs, o.ExtraArgs, slices.Equal[[]string])
 }

@@ -50,6 +50,8 @@ func (c *Cluster) serving(ctx context.Context, name string) error {
 		return httpOK(ctx, fmt.Sprintf("https://"+local+"/healthz", s.controllerPort()))
 	case Scheduler:
 		return httpOK(ctx, fmt.Sprintf("https://"+local+"/healthz", s.schedulerPort()))
+	case Kwok:
+		return httpOK(ctx, fmt.Sprintf("http://"+local+"/healthz", s.kwokPort()))
 	case ImageRegistry:
 		return httpOK(ctx, "http://"+c.Registry()+"/v2/")
 	}
