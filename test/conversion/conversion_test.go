@@ -237,8 +237,8 @@ func (w *world) objectsAreStoredAnew(manager *process) {
 		})
 	}
 	after := w.read("daemonsets", "v1beta1", "agent")
-	if before.GetGeneration() != after.GetGeneration() || !cmp.Equal(before.Object["spec"], after.Object["spec"]) {
-		w.Error("having an object stored anew changed it")
+	if diff := cmp.Diff(before.Object["spec"], after.Object["spec"]); before.GetGeneration() != after.GetGeneration() || diff != "" {
+		w.Errorf("having an object stored anew changed it from generation %d to %d (-before +after):\n%s", before.GetGeneration(), after.GetGeneration(), diff)
 	}
 	writes := manager.writes.Load()
 	time.Sleep(5 * time.Second)
@@ -251,8 +251,8 @@ func (w *world) objectsAreStoredAnew(manager *process) {
 func (w *world) aLongListIsOneReview() {
 	w.Helper()
 	const objects = 5000
-	text := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"WorkloadSpread","metadata":{"name":"many-%d","labels":{"many":"true"},"annotations":{"padding":"` +
-		strings.Repeat("x", 4<<10) + `"}},"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"subsets":[{"name":"a","requiredNodeSelector":{}}]}}`
+	text := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"WorkloadSpread","metadata":{"name":"many-%[1]d","labels":{"many":"true"},"annotations":{"padding":"` +
+		strings.Repeat("x", 4<<10) + `"}},"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%[1]d"},"subsets":[{"name":"a","requiredNodeSelector":{}}]}}`
 	var creating errgroup.Group
 	creating.SetLimit(16)
 	for i := range objects {

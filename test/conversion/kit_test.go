@@ -308,6 +308,7 @@ func (w *world) startControllers() *process {
 	return w.run(p, func(ctx context.Context) error {
 		return controllers.Run(ctx, config, controllers.Options{
 			Gates: features.New(""), Log: logr.Discard(), MetricsAddr: "0", HealthAddr: p.health,
+			CloneSet: controllers.CloneSet{Workers: 1},
 			Election: controllers.Election{
 				Enabled: true, Namespace: installation.Namespace, ID: "kruise-manager", ResourceLock: "leases",
 				LeaseDuration: 4 * time.Second, RenewDeadline: 3 * time.Second, RetryPeriod: 500 * time.Millisecond,
