@@ -25,6 +25,8 @@ type Deps struct {
 	Rules func(kind string) admission.Handler
 	// ContainerRecreate captures what a ContainerRecreateRequest is to stop (container-recreate.md §3).
 	ContainerRecreate admission.Handler
+	// Budgets keeps Pods available that have a PodUnavailableBudget (protection.md §3).
+	Budgets admission.Handler
 	// Deletion keeps protected objects from being deleted (protection.md §1).
 	Deletion admission.Handler
 	// Gates switch entries.
@@ -71,7 +73,7 @@ func All(deps Deps) []table.Entry {
 		deps.judged("vsidecarset.kb.io", "SidecarSet", "sidecarsets"),
 		// The reference has no such webhook. Ours judges what its mutating one did, beside what only the Pod can tell.
 		deps.judged("vcontainerrecreaterequest.kb.io", "ContainerRecreateRequest", "containerrecreaterequests"),
-	}, deps.ofKinds(), deletions(deps.Deletion))
+	}, deps.ofKinds(), disruptions(deps.Budgets), deletions(deps.Deletion))
 }
 
 // judged is the validating entry of a kind that has rules in Rego.

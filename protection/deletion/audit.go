@@ -65,9 +65,12 @@ type line struct {
 
 // Denied appends a denial.
 func (l *Log) Denied(d Denial) error {
-	text, err := json.Marshal(line{
-		Event: "DeletionProtection", Kind: d.Kind.Kind, Namespace: d.Namespace, Name: d.Name, UserAgent: d.User, Time: l.now().UTC(),
-	})
+	return l.Write("DeletionProtection", d.Kind.Kind, d.Namespace, d.Name, d.User)
+}
+
+// Write appends a denial of the protection that event names.
+func (l *Log) Write(event, kind, namespace, name, user string) error {
+	text, err := json.Marshal(line{Event: event, Kind: kind, Namespace: namespace, Name: name, UserAgent: user, Time: l.now().UTC()})
 	if err != nil {
 		return fmt.Errorf("encoding a denial: %w", err)
 	}

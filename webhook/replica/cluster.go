@@ -100,11 +100,10 @@ func (c Cluster) decisions(ctx context.Context, registry *prometheus.Registry) (
 	if d.rules, err = newRules(ctx, c.Options, registry, known.overlaps, c.REST); err != nil {
 		return d, err
 	}
-	d.deps = known.deps(c.Gates, newInjection(registry, known.sidecarSets), d.rules)
 	if d.asking, err = newLive(ctx, c.Options, registry, c.REST); err != nil {
 		return d, err
 	}
-	d.deps.ContainerRecreate, d.deps.Deletion = d.asking.containerRecreate, d.asking.deletion
+	d.deps = known.deps(c.Gates, newInjection(registry, known.sidecarSets), d.rules, d.asking)
 	return d, nil
 }
 

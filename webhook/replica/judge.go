@@ -90,8 +90,7 @@ func newJudge(ctx context.Context, o Options, known policies, config *rest.Confi
 	if err != nil {
 		return nil, err
 	}
-	deps := known.deps(o.Gates, nil, rules)
-	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
+	deps := known.deps(o.Gates, nil, rules, asking)
 	complete, err := o.Table.Complete(webhook.All(deps))
 	if err != nil {
 		asking.close()

@@ -51,8 +51,7 @@ func (s Standalone) Run(ctx context.Context) error {
 		return err
 	}
 	defer asking.close()
-	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules)
-	deps.ContainerRecreate, deps.Deletion = asking.containerRecreate, asking.deletion
+	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules, asking)
 	entries := webhook.Entries(deps)
 	service, err := newService(s.Options, registry, parts{
 		entries: entries, retired: webhook.Retired(deps), rules: rules.Revision, synced: directory.Synced, source: source, alone: true,
