@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -22,6 +23,7 @@ func addCloneSet(mgr manager.Manager, live client.Client, o Options) error {
 	setup := cloneset.Setup{
 		Gates: o.Gates, Live: live, Workers: o.CloneSet.Workers, ExcludePreparingDelete: o.CloneSet.ExcludePreparingDelete,
 		Registerer: metrics.Registry,
+		Random:     rand.String, //nolint:forbidigo // here the source of randomness is chosen
 	}
 	return whenInstalled(mgr, func(ctx context.Context) error { return setup.AddTo(ctx, mgr, o.forController()) }, kinds...)
 }

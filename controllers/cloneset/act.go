@@ -39,7 +39,7 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	}
 	r.release(ctx, set, p, o)
 	r.settleClaims(ctx, set, p, o)
-	if !r.writeRevision(ctx, set, p, o) {
+	if !r.writeRevision(ctx, p, o) {
 		return o // there is nothing yet that Pods could be at
 	}
 	r.preDownload(ctx, p, o)
@@ -63,7 +63,7 @@ func (r *Reconciler) release(ctx context.Context, set *v1beta1.CloneSet, p *Plan
 }
 
 // writeRevision writes the update revision if the plan says so, and tells whether it is there.
-func (r *Reconciler) writeRevision(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) bool {
+func (r *Reconciler) writeRevision(ctx context.Context, p *Plan, o *outcome) bool {
 	var err error
 	switch wanted := p.Update.Revision; p.Update.Step {
 	case revision.Create:

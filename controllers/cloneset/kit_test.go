@@ -68,7 +68,7 @@ func newWorld(t *testing.T, edits ...setEdit) *world {
 		Client: w.Client, Live: w.Client, Recorder: w.events, Clock: w.clock,
 		NewID: func() string { w.ids++; return fmt.Sprintf("id%03d", w.ids) },
 	})
-	w.must(w.Client.Create(t.Context(), newSet(edits...)))
+	w.must(w.Create(t.Context(), newSet(edits...)))
 	w.writes = nil
 	return w
 }

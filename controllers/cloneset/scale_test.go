@@ -1,7 +1,7 @@
 package cloneset
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -164,8 +164,14 @@ func TestSpecifiedDelete(t *testing.T) {
 	w.edit(limits("0", "1", "0"))
 	w.editPod("web-id003", label("apps.kruise.io/specified-delete", "true"))
 	w.sync()
-	if got := w.live(); len(got) != 3 {
-		t.Errorf("one that is not ready goes beside the one that may; Pods are %v", got)
+	if got := w.live(); len(got) != 4 || slices.Contains(got, "web-id002") {
+		t.Errorf("one that is not ready goes first, and is the one that may be missing; Pods are %v", got)
+	}
+	w.edit(limits("0", "2", "0"))
+	w.sync()
+	w.sync()
+	if got := w.live(); slices.Contains(got, "web-id003") {
+		t.Errorf("where two may be missing, both go; Pods are %v", got)
 	}
 }
 
@@ -331,7 +337,7 @@ func TestPartitionDecidesTheRevisionOfNewPods(t *testing.T) {
 // refused lets no Pod be created, as a quota does.
 func refused(verb string, obj client.Object) error {
 	if _, isPod := obj.(*corev1.Pod); isPod && verb == "create" {
-		return apierrors.NewForbidden(corev1.Resource("pods"), obj.GetName(), fmt.Errorf("exceeded quota"))
+		return apierrors.NewForbidden(corev1.Resource("pods"), obj.GetName(), errors.New("exceeded quota"))
 	}
 	return nil
 }

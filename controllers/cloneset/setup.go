@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -32,6 +31,8 @@ type Setup struct {
 	Gates gates
 	// Live reads and writes at the API server.
 	Live client.Client
+	// Random makes n random characters that may be in a name.
+	Random func(n int) string
 	// Workers is how many CloneSets are synced at a time.
 	Workers int
 	// ExcludePreparingDelete is Settings.ExcludePreparingDelete.
@@ -58,7 +59,7 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings,
 		//nolint:staticcheck // The newer events API does not name the component, and lets a scale-out write an event a Pod.
 		Recorder: mgr.GetEventRecorderFor(Name),
-		NewID:    func() string { return rand.String(idLength) },
+		NewID:    func() string { return s.Random(idLength) },
 	})
 	r.leaked = func(namespace, name string) { leaks.WithLabelValues(namespace, name).Inc() }
 	options.MaxConcurrentReconciles = s.Workers

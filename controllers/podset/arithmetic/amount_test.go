@@ -75,7 +75,7 @@ func TestPartitionStaysInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		replicas := rapid.IntRange(0, 50).Draw(t, "replicas")
 		value := rapid.OneOf(
-			rapid.Map(rapid.Int32Range(-5, 60), func(n int32) intstr.IntOrString { return intstr.FromInt32(n) }),
+			rapid.Map(rapid.Int32Range(-5, 60), intstr.FromInt32),
 			rapid.Map(rapid.StringMatching(`[0-9]{1,3}(\.[0-9]{1,2})?%`), intstr.FromString),
 		).Draw(t, "value")
 		if got := Partition(&value, replicas); got < 0 || got > replicas {

@@ -41,17 +41,17 @@ func (c *Change) takeResources(before, after map[string]any, container string) {
 
 // qosClass is what Kubernetes makes of a Pod's requests and limits.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
-	guaranteed, any := true, false
+	guaranteed, some := true, false
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		for _, r := range resizable {
 			request, limit := c.Resources.Requests[r], c.Resources.Limits[r]
-			any = any || !request.IsZero() || !limit.IsZero()
+			some = some || !request.IsZero() || !limit.IsZero()
 			// A request that is not given is the limit.
 			guaranteed = guaranteed && !limit.IsZero() && (request.IsZero() || request.Cmp(limit) == 0)
 		}
 	}
 	switch {
-	case !any:
+	case !some:
 		return corev1.PodQOSBestEffort
 	case guaranteed:
 		return corev1.PodQOSGuaranteed

@@ -39,6 +39,7 @@ func Next(pod *corev1.Pod, hooks Hooks, facts Facts) (v1beta1.LifecycleStateType
 		if hooks.InPlaceUpdate == nil || All(hooks.InPlaceUpdate, pod) {
 			return v1beta1.LifecycleStateNormal, true
 		}
+	case v1beta1.LifecycleStateNormal, v1beta1.LifecycleStatePreparingDelete:
 	}
 	return "", false
 }

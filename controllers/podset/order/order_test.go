@@ -1,9 +1,9 @@
 package order
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +129,7 @@ func TestTrailingNumber(t *testing.T) {
 func pattern(s string) []*corev1.Pod {
 	pods := make([]*corev1.Pod, len(s))
 	for i, c := range s {
-		pods[i] = pod(fmt.Sprint(i))
+		pods[i] = pod(strconv.Itoa(i))
 		if c == 'M' {
 			pods[i].Labels["app"] = "m"
 		}

@@ -126,7 +126,7 @@ func (p *Patch) MarshalJSON() ([]byte, error) {
 	}
 	patch := map[string]any{"metadata": metadata}
 	if len(p.containers) > 0 {
-		var list []any
+		list := make([]any, 0, len(p.containers))
 		for _, name := range slices.Sorted(maps.Keys(p.containers)) {
 			list = append(list, p.containers[name])
 		}

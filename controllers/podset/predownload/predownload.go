@@ -113,7 +113,7 @@ func (in Input) job(c corev1.Container) *v1beta1.ImagePullJob {
 		labels[key] = value
 	}
 	labels[revision.HashLabel] = hash
-	var secrets []string
+	secrets := make([]string, 0, len(in.Template.Spec.ImagePullSecrets))
 	for _, secret := range in.Template.Spec.ImagePullSecrets {
 		secrets = append(secrets, secret.Name)
 	}

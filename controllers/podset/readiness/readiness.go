@@ -124,7 +124,7 @@ func transition(pod *corev1.Pod, to corev1.PodCondition, now time.Time) corev1.P
 // withReady adds Ready False if the Pod is Ready only for want of the kubelet having seen the change. Turning it True
 // is the kubelet's, and so is a Pod whose containers are not ready.
 func withReady(pod *corev1.Pod, now time.Time, changed corev1.PodCondition) []corev1.PodCondition {
-	conditions := []corev1.PodCondition{changed}
+	conditions := append(make([]corev1.PodCondition, 0, 2), changed) // and Ready
 	ready := podstate.Condition(pod, corev1.PodReady)
 	if ready == nil || ready.Status == corev1.ConditionFalse || !podstate.IsTrue(pod, corev1.ContainersReady) {
 		return conditions

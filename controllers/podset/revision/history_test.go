@@ -2,6 +2,7 @@ package revision
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -136,7 +137,7 @@ func TestNames(t *testing.T) {
 func TestSurplusKeepsWhatLivesAndTheNewestDead(t *testing.T) {
 	var sorted []*appsv1.ControllerRevision
 	for i := range 6 {
-		sorted = append(sorted, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}, Revision: int64(i)})
+		sorted = append(sorted, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: strconv.Itoa(i)}, Revision: int64(i)})
 	}
 	live := func(r *appsv1.ControllerRevision) bool { return r.Name == "0" || r.Name == "5" }
 	for limit, want := range map[int][]string{0: {"1", "2", "3", "4"}, 1: {"1", "2", "3"}, 3: {"1"}, 4: nil, 10: nil} {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/dump"
+	"k8s.io/utils/dump"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
