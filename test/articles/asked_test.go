@@ -37,7 +37,7 @@ func asked(w *world) {
 		switch {
 		case group != "apps.kruise.io":
 			continue
-		case by("stored", "schema") && (changed[resource] || judged[resource]):
+		case by("stored") && (changed[resource] || judged[resource]):
 			w.Errorf("%s: %s are not only stored: changed %t, judged %t", v.File, resource, changed[resource], judged[resource])
 		case by("defaulting", "capture") && !changed[resource], by("validation") && !judged[resource]:
 			w.Errorf("%s: of %v: %s are changed %t, judged %t", v.File, v.By, resource, changed[resource], judged[resource])
