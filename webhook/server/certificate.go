@@ -8,7 +8,7 @@ import (
 
 const (
 	// certificateWait is how long a handshake waits for the first certificate, which takes a starting replica some tenths
-	// of a second; a handshake that fails is a request that fails. It ends before headerTimeout does.
+	// of a second; a handshake that fails is a request that fails. It ends before writeTimeout does.
 	certificateWait = 3 * time.Second
 	certificatePoll = 20 * time.Millisecond
 )

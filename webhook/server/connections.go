@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -20,7 +21,7 @@ const maxConnections = 2048
 const newcomer = time.Second
 
 // connections keep the number of open connections bounded. When one too many comes, one is closed for it: the first of
-// those that say nothing, those whose request does not end, and those that idle. An API server's connections are among the
+// those that say nothing, those whose request does not end or whose answer is not taken, and those that idle. An API server's connections are among the
 // last, and closing one of them could swallow the request that it is just sending. If all have a request that is being
 // answered, the new one is closed.
 type connections struct {
@@ -31,7 +32,7 @@ type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]*connection
 	// suspect are those without a request, or without one just now over HTTP/2, which no API server speaks; slow are those
-	// whose request has not ended yet; idle are those of HTTP/1.1 between two requests. Each is in the order in which they
+	// whose request has not ended yet, or whose answer is on its way; idle are those of HTTP/1.1 between two requests. Each is in the order in which they
 	// began to wait.
 	suspect, slow, idle list.List
 }
@@ -131,12 +132,13 @@ func (c *connections) keepsUsWaiting() net.Conn {
 	return nil
 }
 
-// reading notes that a request's body is awaited on a connection, until the func that it returns is called.
-func (c *connections) reading(conn net.Conn) (done func()) {
+// waiting notes that we wait for the other side of a connection: for more of a request's body until the func that it
+// returns is called, or for it to take the answer, which the connection's next state ends.
+func (c *connections) waiting(conn net.Conn) (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.open[conn]
-	if !ok || known.place != nil { // a test's recorder, or another stream of HTTP/2 waits as well
+	if !ok || known.place != nil { // a test's recorder, or we wait already, maybe for another stream of HTTP/2
 		return func() {}
 	}
 	known.wait(&c.slow, conn)
@@ -163,6 +165,45 @@ func (c *connections) relieve() {
 		_ = bare(victim).Close()
 	}
 }
+
+// bounded has a handler's reading and writing count as waiting, as endpoints have of themselves. Without it whoever holds
+// back a body that nobody wants, or takes no answer, would hold a connection that none is closed for.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn := connectionOf(r)
+		r.Body = &awaited{r.Body, s.conns.waiting(conn)}
+		next.ServeHTTP(&sent{w, func() { s.conns.waiting(conn) }}, r)
+	})
+}
+
+// awaited is a body of which it is told when it has ended.
+type awaited struct {
+	io.ReadCloser
+	ended func()
+}
+
+// Read implements io.Reader.
+func (a *awaited) Read(p []byte) (n int, err error) {
+	if n, err = a.ReadCloser.Read(p); err != nil {
+		a.ended()
+	}
+	return n, err
+}
+
+// sent is an answer of which it is told when it begins.
+type sent struct {
+	http.ResponseWriter
+	begins func()
+}
+
+// Write implements io.Writer.
+func (s *sent) Write(p []byte) (int, error) {
+	s.begins()
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap is what http.ResponseController sets deadlines on.
+func (s *sent) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // connectionKey is where a request's context has its connection.
 type connectionKey struct{}

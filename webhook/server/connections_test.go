@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
 // wire is a connection that knows only whether it was closed.
@@ -79,8 +83,8 @@ func TestARequestThatDoesNotEndGoesBeforeWhatIdles(t *testing.T) {
 			c.observe(w, http.StateActive)
 		}
 		c.observe(all[0], http.StateIdle)
-		c.reading(all[1])
-		done := c.reading(all[2])
+		c.waiting(all[1])
+		done := c.waiting(all[2])
 		c.relieve()
 		if all[1].closed {
 			t.Error("a request that has just begun was broken off")
@@ -92,7 +96,7 @@ func TestARequestThatDoesNotEndGoesBeforeWhatIdles(t *testing.T) {
 			t.Error("the one whose request does not end did not go first")
 		}
 		c.observe(all[3], http.StateActive)
-		c.reading(all[3])
+		c.waiting(all[3])
 		time.Sleep(newcomer)
 		c.relieve()
 		if !all[3].closed || all[0].closed || all[2].closed {
@@ -179,6 +183,53 @@ func TestManyIdleConnections(t *testing.T) {
 	}
 	if got := r.metric(t, "fairlead_webhook_connections_evicted_total"); got < 500 {
 		t.Errorf("%v connections went, want all but 100 of 600", got)
+	}
+}
+
+// Nobody holds the connections that there may be by sending a part of something, to whatever path, or by taking no answer.
+func TestHeldConnections(t *testing.T) {
+	const head = " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	large := func(_ context.Context, r *admission.Request) admission.Response {
+		if r.UID == "small" {
+			return admission.Allow()
+		}
+		return admission.Failed(admission.Refuse(http.StatusForbidden, "%s", strings.Repeat("no ", 4<<20)))
+	}
+	mounted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write(make([]byte, 12<<20))
+	})
+	request := func(path, body string) string {
+		return "POST " + path + head + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	}
+	for name, begins := range map[string]string{
+		"a body held back":                           "POST /mutate-pod" + head + "Content-Length: 100\r\n\r\n{",
+		"a body that is too large":                   "POST /mutate-pod" + head + "Content-Length: 99999999\r\n\r\n{",
+		"a body of another type":                     "POST /mutate-pod HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+		"a body for a path that is not served":       "POST /nothing" + head + "Content-Length: 100\r\n\r\n{",
+		"a body for a path that wants none":          "GET /webhooks" + head + "Content-Length: 100\r\n\r\n{",
+		"a body with a method that is not served":    "PUT /healthz" + head + "Content-Length: 100\r\n\r\n{",
+		"a body for another handler":                 "POST /convert" + head + "Content-Length: 100\r\n\r\n{",
+		"an answer that is not taken":                request("/mutate-pod", reviewOf("large")),
+		"another handler's answer that is not taken": request("/convert", "{}"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, large, func(o *Options) { o.Mount = map[string]http.Handler{"/convert": mounted} })
+			r.conns.limit = 8
+			addr, client, _ := r.start(t, 0, time.Second)
+			for range r.conns.limit {
+				send(t, dial(t, addr), begins)
+			}
+			time.Sleep(newcomer + 500*time.Millisecond)
+			resp, err := client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf("small")))
+			if err != nil {
+				t.Fatalf("beside %d of them: %v", r.conns.limit, err)
+			}
+			if !parse(t, resp).Allowed {
+				t.Error(resp.Status)
+			}
+		})
 	}
 }
 

@@ -23,6 +23,7 @@ func (s *Server) endpoint(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{server: s, route: &route, patches: patches, start: time.Now(), review: &review.Review{}}
 		v := c.process(w, r)
+		s.conns.waiting(connectionOf(r))
 		c.answer(w, v)
 		if c.body != nil {
 			c.body.Release() // not before the answer is written: a patch may be a part of the body
@@ -72,22 +73,19 @@ func fault(o outcome, code int, format string, args ...any) *verdict {
 
 // read takes the body of a request that is a POST of JSON; otherwise the verdict says why not.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (*review.Body, *verdict) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return nil, fault(malformed, http.StatusMethodNotAllowed, "method %s is not served here, send an AdmissionReview with POST", r.Method)
-	}
-	if !isJSON(r.Header.Get("Content-Type")) {
-		return nil, fault(malformed, http.StatusUnsupportedMediaType, "content type %q is not understood, send application/json", r.Header.Get("Content-Type"))
-	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, fault(malformed, http.StatusUnsupportedMediaType, "content encoding %q is not understood, send plain JSON", encoding)
+	if refused := unacceptable(w, r); refused != nil {
+		return nil, refused
 	}
 	control := http.NewResponseController(w)
 	// A connection that cannot set deadlines (a test's recorder) has none to set.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	done := s.conns.reading(connectionOf(r))
+	done := s.conns.waiting(connectionOf(r))
+	defer done()
 	body, err := s.bodies.Read(r.Body, r.ContentLength)
-	done()
+	if errors.Is(err, review.ErrBusy) {
+		done()
+		s.conns.relieve()
+	}
 	if err != nil {
 		return nil, s.unread(w, r, err)
 	}
@@ -96,6 +94,21 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (*review.Body, *ve
 		s.reclaimer.noteLarge()
 	}
 	return body, nil
+}
+
+// unacceptable is the verdict on a request that can be no review, whatever its body.
+func unacceptable(w http.ResponseWriter, r *http.Request) *verdict {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return fault(malformed, http.StatusMethodNotAllowed, "method %s is not served here, send an AdmissionReview with POST", r.Method)
+	}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return fault(malformed, http.StatusUnsupportedMediaType, "content type %q is not understood, send application/json", r.Header.Get("Content-Type"))
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return fault(malformed, http.StatusUnsupportedMediaType, "content encoding %q is not understood, send plain JSON", encoding)
+	}
+	return nil
 }
 
 // unread is the verdict on a body that could not be read. The rest of it is still on the wire, so the connection
@@ -108,7 +121,6 @@ func (s *Server) unread(w http.ResponseWriter, r *http.Request, err error) *verd
 		return fault(malformed, http.StatusRequestEntityTooLarge, "the review is larger than %d MiB", s.bodies.Limit()>>20)
 	case errors.Is(err, review.ErrBusy):
 		s.metrics.shed.WithLabelValues(shedMemory).Inc()
-		s.conns.relieve()
 		return fault(shed, http.StatusTooManyRequests, "%v, try again", err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault(malformed, http.StatusRequestTimeout, "the body did not arrive within %s", bodyTimeout)

@@ -67,6 +67,9 @@ func Exposition(registry prometheus.Gatherer) http.Handler {
 	return router
 }
 
+// headerTimeout ends connections that dribble their header to what nothing waits for.
+const headerTimeout = 5 * time.Second
+
 // ServePlain serves probes or metrics without TLS until ctx ends.
 func ServePlain(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{

@@ -29,14 +29,15 @@ const (
 	// DefaultMaxInFlight is what one API server with default limits (400 reading, 200 mutating) can have outstanding.
 	DefaultMaxInFlight = 600
 
-	// headerTimeout ends connections that dribble their header, and TLS handshakes.
-	headerTimeout = 5 * time.Second
 	// bodyTimeout is the time for the whole body: 10 MiB at 8 Mbit/s.
 	bodyTimeout = 10 * time.Second
-	// writeTimeout is the time from the header's end to the answer's: more than the longest webhook timeout, 30 s.
+	// writeTimeout is the time from the header's end to the answer's: more than the longest webhook timeout, 30 s. It ends
+	// TLS handshakes too.
 	writeTimeout = 40 * time.Second
 	// idleTimeout is above the 90 s after which the API server's client closes a connection itself, so that it never
-	// sends a request into a connection that we are closing.
+	// sends a request into a connection that we are closing. It counts as well until the first request: that client dials
+	// one connection for each request that finds none free, and keeps those it had no use for. Who dribbles a header
+	// meanwhile is dealt with by the bound of connections.
 	idleTimeout = 120 * time.Second
 	// maxHeader is ample for the API server's headers; the library's default is 1 MiB a connection.
 	maxHeader = 64 << 10
@@ -122,14 +123,15 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) router(mount map[string]http.Handler) (http.Handler, error) {
 	router := chi.NewRouter()
-	router.NotFound(s.notFound)
-	router.MethodNotAllowed(s.methodNotAllowed)
-	router.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
-	router.Get("/webhooks", s.listWebhooks)
+	router.NotFound(s.bounded(http.HandlerFunc(s.notFound)).ServeHTTP)
+	router.MethodNotAllowed(s.bounded(http.HandlerFunc(s.methodNotAllowed)).ServeHTTP)
+	healthz := func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") }
+	router.Get("/healthz", s.bounded(http.HandlerFunc(healthz)).ServeHTTP)
+	router.Get("/webhooks", s.bounded(http.HandlerFunc(s.listWebhooks)).ServeHTTP)
 	taken := map[string]bool{"/healthz": true, "/webhooks": true}
 	for path, handler := range mount {
 		taken[path] = true
-		router.Handle(path, handler)
+		router.Handle(path, s.bounded(handler))
 	}
 	for _, route := range s.routes {
 		switch {
@@ -153,15 +155,16 @@ func (s *Server) HTTP() *http.Server {
 			NextProtos:     []string{"h2", "http/1.1"},
 			GetCertificate: s.certificate,
 		},
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       writeTimeout, // for what no endpoint of ours reads; reviews have bodyTimeout
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ConnState:         s.conns.observe,
-		ConnContext:       withConnection,
-		ErrorLog:          log.New(logWriter{s.log}, "", 0),
+		ReadHeaderTimeout: idleTimeout,
+		// For what no endpoint of ours reads; reviews have bodyTimeout. It counts from when we began to wait for the header.
+		ReadTimeout:    idleTimeout + bodyTimeout,
+		WriteTimeout:   writeTimeout,
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ConnState:      s.conns.observe,
+		ConnContext:    withConnection,
+		ErrorLog:       log.New(logWriter{s.log}, "", 0),
 	}
 }
 
