@@ -74,8 +74,8 @@ func TestEntriesAreThoseOfTheSpecification(t *testing.T) {
 		Pods: saying("pods"), SidecarSetDefaults: saying("sidecarset defaults"), ContainerRecreate: saying("capture"), Gates: off{},
 		Rules: func(kind string) admission.Handler { return saying("rules of " + kind) },
 	}) {
-		if isDeletion(entry) || ofKind(entry) {
-			continue // TestDeletionEntries and TestEntriesOfKinds have those
+		if isDeletion(entry) || isDisruption(entry) || ofKind(entry) {
+			continue // TestDeletionEntries, TestDisruptionEntries and TestEntriesOfKinds have those
 		}
 		rule := entry.Rules[0]
 		got = append(got, row{

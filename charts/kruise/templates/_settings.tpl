@@ -152,7 +152,9 @@ entry's name, with or without its `.kb.io`. The more exact key wins.
 {{- $policies := dict -}}
 {{- with .Values.webhookConfiguration.failurePolicy -}}
   {{- with .pods -}}
-    {{- $_ := set $policies "mpod" . -}}
+    {{- range $entry := list "mpod" "vpod" "vpodeviction" -}}
+      {{- $_ := set $policies $entry $.Values.webhookConfiguration.failurePolicy.pods -}}
+    {{- end -}}
   {{- end -}}
   {{- range $entry, $policy := omit . "pods" -}}
     {{- $_ := set $policies (trimSuffix ".kb.io" $entry) $policy -}}
