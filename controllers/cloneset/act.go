@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -97,6 +98,14 @@ func (r *Reconciler) createRevision(ctx context.Context, wanted *appsv1.Controll
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return fmt.Errorf("reading revision %s: %w", wanted.Name, err)
 	}
-	o.collided = !revision.Same(existing, wanted)
+	if o.collided = !revision.Same(existing, wanted); o.collided || metav1.GetControllerOfNoCopy(existing) != nil {
+		return nil // of another CloneSet of this name, which is being collected
+	}
+	base := existing.DeepCopy()
+	existing.OwnerReferences = append(existing.OwnerReferences, wanted.OwnerReferences...)
+	if err := r.Client.Patch(ctx, existing, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("adopting revision %s: %w", wanted.Name, err)
+	}
+	o.written++
 	return nil
 }

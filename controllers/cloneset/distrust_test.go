@@ -131,3 +131,38 @@ func TestAConflictIsSilent(t *testing.T) {
 		t.Errorf("%+v, %v, conditions %v", result, err, w.set().Status.Conditions)
 	}
 }
+
+// TestRecreatedAfterOrphaning has what is left of a CloneSet that was deleted without its dependents.
+func TestRecreatedAfterOrphaning(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	orphan := w.revisions()[0]
+	orphan.OwnerReferences = nil
+	w.must(w.Update(t.Context(), &orphan))
+	w.settle()
+	if owners := w.revisions()[0].OwnerReferences; len(w.revisions()) != 1 || len(owners) != 1 || owners[0].UID != "set-uid" {
+		t.Errorf("of %d revisions the first is owned by %v", len(w.revisions()), owners)
+	}
+	writes := len(w.writes)
+	w.sync()
+	if len(w.writes) != writes {
+		t.Errorf("at rest it writes %v", w.writes[writes:])
+	}
+}
+
+func TestAPodThatCannotBeReadStopsNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.sync()
+	w.editPod("web-id001", func(p *corev1.Pod) { p.Annotations["apps.kruise.io/inplace-update-state"] = "{" })
+	for range 3 {
+		w.kubelet()
+		w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+		if _, err := w.reconcile(); err == nil {
+			t.Error("an annotation that cannot be read is no error")
+		}
+	}
+	w.kubelet()
+	if ready := w.trace(); ready != "3/0/2/3" {
+		t.Errorf("the traces are %s, want two Pods available", ready)
+	}
+}

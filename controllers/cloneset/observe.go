@@ -78,23 +78,46 @@ func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, sele
 
 // readLive reads at the API server, and then looks whether the cache shows the same Pods: only then may the next sync
 // rely on it. A sync that relied on it before could create again what it does not show.
+//
+// What the CloneSet made has the labels of its selector. Pods that have left it are of the cache: to release one late
+// harms nobody, and a list of all Pods of a namespace for each of its CloneSets would.
 func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
 	pods, claims, revisions := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
-	for _, list := range []client.ObjectList{pods, claims, revisions} {
-		if err := r.Live.List(ctx, list, client.InNamespace(set.Namespace)); err != nil {
+	matching := client.MatchingLabelsSelector{Selector: selector}
+	for list, which := range map[client.ObjectList]client.ListOption{
+		pods: matching, revisions: matching, claims: client.MatchingLabels(set.Spec.Selector.MatchLabels),
+	} {
+		if err := r.Live.List(ctx, list, client.InNamespace(set.Namespace), which); err != nil {
 			return fmt.Errorf("listing %T at the API server: %w", list, err)
 		}
 	}
-	s.fill(set, selector, pods, claims, revisions)
 	cached := &corev1.PodList{}
 	if err := r.Client.List(ctx, cached, client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)},
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return fmt.Errorf("listing Pods: %w", err)
 	}
-	if s.doubtful = !caughtUp(set, cached.Items, pods.Items); !s.doubtful {
+	member, left := splitBy(cached.Items, selector)
+	if s.doubtful = !caughtUp(set, member, pods.Items); !s.doubtful {
 		r.memory.trust(key(set))
 	}
+	for _, pod := range left {
+		if !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == pod.Name }) { // it has come back
+			pods.Items = append(pods.Items, pod)
+		}
+	}
+	s.fill(set, selector, pods, claims, revisions)
 	return nil
+}
+
+func splitBy(pods []corev1.Pod, selector labels.Selector) (matching, others []corev1.Pod) {
+	for i := range pods {
+		if selector.Matches(labels.Set(pods[i].Labels)) {
+			matching = append(matching, pods[i])
+		} else {
+			others = append(others, pods[i])
+		}
+	}
+	return matching, others
 }
 
 // caughtUp tells whether the cache shows each of the CloneSet's Pods, in this version or a newer one, and none that is

@@ -1,6 +1,8 @@
 package cloneset
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +39,15 @@ func (p *planner) planRefresh() {
 			p.plan.Refresh = append(p.plan.Refresh, r)
 		}
 	}
+	// An error ends the step, so that Pods that cannot be refreshed come after all that can.
+	slices.SortStableFunc(p.plan.Refresh, func(a, b Refresh) int { return cmp.Compare(number(a.Err != nil), number(b.Err != nil)) })
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // target is the revision that Pods are moved to now, and whether any are.
