@@ -13,15 +13,18 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // printFlags are those of `fairlead webhook print`.
 type printFlags struct {
-	config   table.Config
-	policies map[string]string
-	bundle   string
-	gates    *features.Gates
+	config      table.Config
+	policies    map[string]string
+	bundle      string
+	conversion  string
+	definitions bool
+	gates       *features.Gates
 }
 
 // newPrintCommand makes `fairlead webhook print`.
@@ -29,13 +32,16 @@ func newPrintCommand(getenv func(string) string) *cobra.Command {
 	flags := &printFlags{}
 	command := &cobra.Command{
 		Use:   "print",
-		Short: "Print the webhook configurations, for clusters where the service may not register itself",
-		Long: "Print the webhook configurations as YAML, for clusters where the service may not register itself.\n\n" +
+		Short: "Print what the service would register, for clusters where it may not register itself",
+		Long: "Print the webhook configurations, and how the CustomResourceDefinitions have objects converted, as YAML, for\n" +
+			"clusters where the service may not register itself.\n\n" +
 			"Run the service with --register=false then (webhookConfiguration.register=false in the chart).\n" +
 			"The CA bundle must be that of the running service. When its CA is replaced, a month before the new one\n" +
-			"is used, the Secret also has next-ca-cert.pem: apply the configurations with both.",
+			"is used, the Secret also has next-ca-cert.pem: apply the configurations with both.\n\n" +
+			"Of a CustomResourceDefinition nothing but spec.conversion is printed: apply it on the server, where the\n" +
+			"rest stays as it is. The definitions must be there.",
 		Example: "  kubectl get secret -n kruise-system kruise-webhook-certs -o jsonpath='{.data.ca-cert\\.pem}' | base64 -d > ca.pem\n" +
-			"  fairlead webhook print --ca-bundle-file ca.pem | kubectl apply -f -",
+			"  fairlead webhook print --ca-bundle-file ca.pem | kubectl apply --server-side -f -",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bundle, err := flags.readBundle(cmd.InOrStdin())
@@ -53,12 +59,14 @@ func (f *printFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	c := &f.config
 	flags.StringVar(&c.Namespace, "namespace", table.DefaultNamespace, "Namespace of the service. Webhooks of Pods leave it out.")
 	flags.StringVar(&c.Service, "service", table.DefaultService, "Service that reaches the webhook replicas.")
+	flags.StringVar(&f.conversion, "conversion-service", conversionService, "Service that reaches replicas, ready or not, for conversion.")
+	flags.BoolVar(&f.definitions, "definitions", true, "Print how the CustomResourceDefinitions convert, too.")
 	flags.Int32Var(&c.Port, "service-port", 443, "Port of the Service.")
 	flags.StringVar(&f.bundle, "ca-bundle-file", "", "PEM file of the CAs that sign the service's certificates; - is standard input. Without it caBundle is left to an injector.")
 	flags.Int32Var(&c.TimeoutSeconds, "webhook-timeout-seconds", 5, "Timeout of the webhooks, 1 to 30.")
 	flags.StringToStringVar(&f.policies, "webhook-failure-policies", nil, "Failure policies of webhooks that differ from the default: NAME=Ignore,NAME=Fail.")
 	flags.BoolVar(&c.AKSIntegration, "aks-integration", false, "Leave out the namespaces that Azure manages, as its admission enforcer does.")
-	flags.StringToStringVar(&c.Annotations, "annotations", nil, "Annotations of the configurations, such as cert-manager.io/inject-ca-from=NAMESPACE/CERTIFICATE.")
+	flags.StringToStringVar(&c.Annotations, "annotations", nil, "Annotations of all that is printed, such as cert-manager.io/inject-ca-from=NAMESPACE/CERTIFICATE.")
 	f.gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.gates.AddFlag(flags)
 }
@@ -99,13 +107,26 @@ func (f *printFlags) print(out io.Writer, bundle []byte) error {
 		if configuration == nil {
 			continue
 		}
-		text, err := yaml.Marshal(configuration.Object())
-		if err != nil {
-			return fmt.Errorf("encoding %s: %w", configuration.Name, err)
-		}
-		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+		if err := printDocument(out, configuration.Object()); err != nil {
 			return fmt.Errorf("printing %s: %w", configuration.Name, err)
 		}
 	}
+	if !f.definitions {
+		return nil
+	}
+	for _, definition := range replica.Conversions(config, f.conversion, bundle, config.Annotations) {
+		if err := printDocument(out, definition); err != nil {
+			return fmt.Errorf("printing the conversion of a definition: %w", err)
+		}
+	}
 	return nil
+}
+
+func printDocument(out io.Writer, object any) error {
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "---\n%s", text)
+	return err
 }

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/certs"
@@ -75,6 +79,51 @@ func TestPrintFollowsFeatureGatesAndLeavesTheBundleToAnInjector(t *testing.T) {
 	}
 	if strings.Contains(out, "mpod.kb.io") || strings.Contains(out, "caBundle") || !strings.Contains(out, "msidecarset.kb.io") {
 		t.Errorf("printed:\n%s", out)
+	}
+}
+
+// What the service would write into definitions is printed for whoever writes it in its place: how they convert, with the CA,
+// and nothing else of them.
+func TestPrintSaysHowDefinitionsConvert(t *testing.T) {
+	bundle := caBundle(t)
+	out, err := printed(bundle, "--namespace=policies", "--ca-bundle-file=-", "--annotations=a=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for document := range strings.SplitSeq(out, "---\n") {
+		if !strings.Contains(document, "kind: CustomResourceDefinition") {
+			continue
+		}
+		var got apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict([]byte(document), &got); err != nil {
+			t.Fatalf("%v\n%s", err, document)
+		}
+		names = append(names, got.Name)
+		want := apiextensionsv1.CustomResourceDefinition{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+			ObjectMeta: metav1.ObjectMeta{Name: got.Name, Annotations: map[string]string{"a": "b"}},
+		}
+		want.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+			Strategy: "Webhook", Webhook: &apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1"},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: bundle, Service: &apiextensionsv1.ServiceReference{
+					Namespace: "policies", Name: "kruise-conversion", Path: ptr.To("/convert"), Port: ptr.To[int32](443),
+				}},
+			},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", got.Name, diff)
+		}
+		if strings.Contains(document, "versions:\n") || strings.Contains(document, "status:") {
+			t.Errorf("more than the conversion of %s is printed, and would be applied:\n%s", got.Name, document)
+		}
+	}
+	if len(names) != 12 || !slices.Contains(names, "sidecarsets.apps.kruise.io") || slices.Contains(names, "broadcastjobs.apps.kruise.io") {
+		t.Errorf("definitions %v", names)
+	}
+	if out, err = printed(nil, "--definitions=false"); err != nil || strings.Contains(out, "CustomResourceDefinition") {
+		t.Errorf("definitions are printed although they are not wanted (%v):\n%s", err, out)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // definitionStore reads and writes definitions, always live.
@@ -103,6 +105,24 @@ func (c converting) conversion() map[string]any {
 		"strategy": apiextensionsv1.WebhookConverter,
 		"webhook":  map[string]any{"clientConfig": client, "conversionReviewVersions": reviewVersions},
 	}
+}
+
+// Conversions are definitions of which an apply says nothing but how their objects are converted, for who writes it in our
+// place.
+func Conversions(config table.Config, how Conversion, bundle []byte, annotations map[string]string) []map[string]any {
+	stanza := newConverting(config, how.Service, how.Path, bundle, bundle == nil).conversion()
+	all := make([]map[string]any, 0, len(how.Definitions))
+	for _, name := range how.Definitions {
+		metadata := map[string]any{"name": name}
+		if len(annotations) > 0 {
+			metadata["annotations"] = annotations
+		}
+		all = append(all, map[string]any{
+			"apiVersion": apiextensionsv1.SchemeGroupVersion.String(), "kind": "CustomResourceDefinition",
+			"metadata": metadata, "spec": map[string]any{"conversion": stanza},
+		})
+	}
+	return all
 }
 
 // withoutOthers is the stanza as a merge patch, which takes the other way to reach somebody away.

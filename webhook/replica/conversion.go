@@ -9,6 +9,7 @@ import (
 	apiconversion "github.com/fairlead-io/fairlead/api/conversion"
 	"github.com/fairlead-io/fairlead/webhook/conversion"
 	"github.com/fairlead-io/fairlead/webhook/registration"
+	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // conversion is how the definitions of the kinds whose versions differ shall have objects converted.
@@ -21,14 +22,25 @@ func (c Cluster) conversion() (*registration.Conversion, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for metadata: %w", err)
 	}
+	return &registration.Conversion{
+		Client: client.CustomResourceDefinitions(), Metadata: watcher, Service: c.ConversionService, Path: conversion.Path,
+		Definitions: converted(),
+	}, nil
+}
+
+// Conversions are the definitions whose objects a service converts, with nothing but how: what a server-side apply takes to
+// say so for a service that may not. Without a bundle it is left to who injects it.
+func Conversions(config table.Config, service string, bundle []byte, annotations map[string]string) []map[string]any {
+	return registration.Conversions(config, registration.Conversion{Service: service, Path: conversion.Path, Definitions: converted()}, bundle, annotations)
+}
+
+// converted are the definitions whose versions differ.
+func converted() []string {
 	var names []string
 	for _, resource := range apiconversion.Resources() {
 		if resource.Differs {
 			names = append(names, resource.Definition())
 		}
 	}
-	return &registration.Conversion{
-		Client: client.CustomResourceDefinitions(), Metadata: watcher, Service: c.ConversionService, Path: conversion.Path,
-		Definitions: names,
-	}, nil
+	return names
 }
