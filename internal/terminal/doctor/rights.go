@@ -9,78 +9,25 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	apiconversion "github.com/fairlead-io/fairlead/api/conversion"
-	"github.com/fairlead-io/fairlead/internal/features"
-	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// right is what a service account must be allowed to do; namespace "" is everywhere.
+// right is what a service account must be allowed to do; namespace "" is everywhere, object "" any, and why says what does not
+// work without it.
 type right struct {
 	verbs                  []string
 	group, resource        string
 	namespace, object, why string
 }
 
+// verbs that go together.
 var (
+	get    = []string{"get"}
+	list   = []string{"list"}
+	create = []string{"create"}
+	update = []string{"update"}
 	read   = []string{"get", "list", "watch"}
 	manage = []string{"get", "list", "watch", "create", "patch", "delete"}
 )
-
-// webhookRights are those without which admission, as these settings have it, does not work.
-func (d *Doctor) webhookRights() []right {
-	own, settings := d.config.Namespace, d.installation.Settings
-	rights := []right{
-		{read, "apps.kruise.io", "sidecarsets", "", "", "no sidecar is injected, and no replica turns ready"},
-		{read, "", "namespaces", "", "", "no replica turns ready"},
-		{read, "apps", "controllerrevisions", own, "", "no replica turns ready"},
-		{[]string{"create"}, "", "podtemplates", own, "", "Pod templates are not validated"},
-		{[]string{"get"}, "", "pods", "", "", "ContainerRecreateRequests are refused"},
-		{[]string{"get"}, "", "nodes", "", "", "ContainerRecreateRequests are refused"},
-	}
-	if !settings.Gates.Enabled(features.EnableExternalCerts) {
-		rights = append(rights, right{[]string{"get", "list", "watch", "update"}, "", "secrets", own, settings.Secret, "no replica has a certificate"})
-	}
-	if settings.Gates.Enabled(features.ResourcesDeletionProtection) {
-		rights = append(rights,
-			right{[]string{"list"}, "", "pods", "", "", "protected namespaces cannot be deleted at all"},
-			right{[]string{"list"}, "", "persistentvolumeclaims", "", "", "protected namespaces cannot be deleted at all"},
-			right{[]string{"create", "patch"}, "", "events", "", "", "denials are not told of by events"},
-		)
-	}
-	if !settings.Registers {
-		return rights
-	}
-	rights = append(rights,
-		right{manage, "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", table.MutatingName, "webhooks are not registered"},
-		right{manage, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", table.ValidatingName, "webhooks are not registered"},
-		right{read, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", table.AnchorName, "webhooks are not registered"},
-		right{[]string{"get", "update"}, "coordination.k8s.io", "leases", own, "kruise-webhook-registration", "webhooks are not registered"},
-		right{[]string{"list"}, "discovery.k8s.io", "endpointslices", own, "", "webhooks are not registered"},
-	)
-	for _, resource := range apiconversion.Resources() {
-		if resource.Differs {
-			rights = append(rights, right{[]string{"get", "patch"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(), "objects are not converted"})
-		}
-	}
-	return rights
-}
-
-// managerRights are those of the controllers.
-func (d *Doctor) managerRights() []right {
-	resources := apiconversion.Resources()
-	rights := make([]right, 0, 4+len(resources)) // those that follow, and one for each
-	rights = append(rights, []right{
-		{[]string{"get", "list", "watch", "patch"}, "", "pods", "", "", "ordered containers do not start"},
-		{[]string{"patch"}, "", "pods/status", "", "", "Pods with the gate KruisePodReady do not turn Ready"},
-		{[]string{"get", "create", "patch"}, "", "configmaps", "", "", "ordered containers do not start"},
-		{[]string{"get", "update"}, "coordination.k8s.io", "leases", d.config.Namespace, "kruise-manager", "no replica leads"},
-	}...)
-	for _, resource := range resources {
-		rights = append(rights, right{[]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(), "objects in an old version are not stored anew"})
-	}
-	return rights
-}
 
 // checkRights asks the API server what the service accounts may do. Who may not ask that learns what they may do themselves,
 // which says nothing of the service accounts, and is said to be so.
