@@ -157,13 +157,15 @@ func TestRequestsThatAreNotJudged(t *testing.T) {
 		req  admission.Request
 		want bool
 	}{
-		"a creation":                  {admission.Request{Operation: admission.Create, Object: object}, false},
-		"an update of the spec":       {admission.Request{Operation: admission.Update, Object: object, OldObject: []byte(`{"metadata":{"labels":{"a":"b"}}}`)}, false},
-		"an update of labels":         {admission.Request{Operation: admission.Update, Object: labelled, OldObject: object}, false},
-		"an update of something else": {admission.Request{Operation: admission.Update, Object: touched, OldObject: object}, true},
-		"what is being deleted":       {admission.Request{Operation: admission.Update, Object: deleted, OldObject: object}, true},
-		"a deletion":                  {admission.Request{Operation: admission.Delete, OldObject: object}, true},
-		"the status":                  {admission.Request{Operation: admission.Update, SubResource: "status", Object: object}, true},
+		"a creation":                   {admission.Request{Operation: admission.Create, Object: object}, false},
+		"a creation, says it is gone":  {admission.Request{Operation: admission.Create, Object: deleted}, false},
+		"a creation with an oldObject": {admission.Request{Operation: admission.Create, Object: object, OldObject: object}, false},
+		"an update of the spec":        {admission.Request{Operation: admission.Update, Object: object, OldObject: []byte(`{"metadata":{"labels":{"a":"b"}}}`)}, false},
+		"an update of labels":          {admission.Request{Operation: admission.Update, Object: labelled, OldObject: object}, false},
+		"an update of something else":  {admission.Request{Operation: admission.Update, Object: touched, OldObject: object}, true},
+		"what is being deleted":        {admission.Request{Operation: admission.Update, Object: deleted, OldObject: object}, true},
+		"a deletion":                   {admission.Request{Operation: admission.Delete, OldObject: object}, true},
+		"the status":                   {admission.Request{Operation: admission.Update, SubResource: "status", Object: object}, true},
 	} {
 		if got := handler.Handle(t.Context(), &tt.req); got.Allowed != tt.want || got.Fault != 0 {
 			t.Errorf("%s: %+v", name, got)

@@ -29,7 +29,7 @@ func (e *Engine) Handler(kind schema.GroupKind) admission.Handler {
 		if err != nil {
 			return admission.Failed(admission.Refuse(400, "decoding %s: %v", kind.Kind, err))
 		}
-		if deleting(input) || unchanged(input) {
+		if req.Operation == admission.Update && (deleting(input) || unchanged(input)) {
 			return admission.Allow()
 		}
 		if err := checkShape(kind, input, req.Object); err != nil {

@@ -8,8 +8,8 @@ import (
 
 // Match conditions keep requests with the API server that the handlers let pass unread whatever the object says: they cost
 // nothing then, and they work while no replica does. That matters most for the last finalizer of an object that is being
-// deleted, which a namespace may wait for. A creation always comes, as a client may send a deletionTimestamp with it that
-// the API server drops later.
+// deleted, which a namespace may wait for. A creation always comes: nothing new is being deleted, and
+// the API server drops a deletionTimestamp that a client sends with it before it asks anybody.
 
 // living leaves out updates of objects that are being deleted. Nobody can set a deletionTimestamp by an update.
 var living = admissionv1.MatchCondition{

@@ -4,5 +4,4 @@ package deps
 import (
 	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1" // certificates by cert-manager
 	_ "github.com/robfig/cron/v3"                                    // schedules of AdvancedCronJob
-	_ "k8s.io/cli-runtime/pkg/genericclioptions"                     // connection flags of the terminal's commands
 )

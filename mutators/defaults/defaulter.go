@@ -84,7 +84,7 @@ func (d *Defaulter) Handler(name string) admission.Handler {
 		if err != nil {
 			return admission.Failed(admission.Refuse(400, "decoding %s: %v", name, err))
 		}
-		if metadata := top.Object("metadata"); metadata != nil && metadata.Get("deletionTimestamp") != nil {
+		if deleting(req, top) {
 			return admission.Allow()
 		}
 		rules := of.beta

@@ -240,6 +240,10 @@ func TestWhatPassesTheDefaulter(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	forged := &admission.Request{Operation: admission.Create, Object: deleted}
+	if got := handler.Handle(t.Context(), forged); !got.Allowed || got.Patch == nil {
+		t.Errorf("a creation that says that it is being deleted: %+v", got)
+	}
 	for _, broken := range []string{"", "[]", "{", `"x"`} {
 		req := &admission.Request{Operation: admission.Create}
 		if broken != "" {

@@ -24,7 +24,7 @@ func handleSidecarSet(_ context.Context, req *admission.Request) admission.Respo
 	if err != nil {
 		return admission.Failed(undecodable(err))
 	}
-	if metadata := top.Object("metadata"); metadata != nil && metadata.Get("deletionTimestamp") != nil {
+	if deleting(req, top) {
 		return admission.Allow()
 	}
 	result, err := defaultSidecarSet(top)
@@ -32,6 +32,13 @@ func handleSidecarSet(_ context.Context, req *admission.Request) admission.Respo
 		return admission.Failed(undecodable(err))
 	}
 	return admission.Patched(result.Patch)
+}
+
+// deleting says whether an object is being deleted. One that is created is not, whatever a client writes into it: the API
+// server drops that, here or later.
+func deleting(req *admission.Request, top *jsontree.Node) bool {
+	metadata := top.Object("metadata")
+	return req.Operation == admission.Update && metadata != nil && metadata.Get("deletionTimestamp") != nil
 }
 
 func undecodable(err error) error { return admission.Refuse(400, "decoding SidecarSet: %v", err) }
