@@ -166,3 +166,30 @@ func TestAPodThatCannotBeReadStopsNoOther(t *testing.T) {
 		t.Errorf("the traces are %s, want two Pods available", ready)
 	}
 }
+
+func TestABusyCloneSetIsTrustedAgain(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	pod := func(name, version string) corev1.Pod {
+		p := podAt(v1, name, ownedBy("apps.kruise.io/v1beta1", "set-uid"))
+		p.ResourceVersion = version
+		return *p
+	}
+	set := newSet()
+	floor := map[string]string{"a": "99", "b": "100"}
+	for name, tt := range map[string]struct {
+		cached, live []corev1.Pod
+		want         bool
+	}{
+		"it shows what was there":   {[]corev1.Pod{pod("a", "99"), pod("b", "101")}, []corev1.Pod{pod("a", "205"), pod("b", "204")}, true},
+		"it shows an older one":     {[]corev1.Pod{pod("a", "99"), pod("b", "99")}, []corev1.Pod{pod("a", "99"), pod("b", "100")}, false},
+		"it lacks one":              {[]corev1.Pod{pod("a", "99")}, []corev1.Pod{pod("a", "99"), pod("b", "100")}, false},
+		"it shows one that is gone": {[]corev1.Pod{pod("a", "99"), pod("b", "100")}, []corev1.Pod{pod("a", "99")}, false},
+		"one is gone from both":     {[]corev1.Pod{pod("a", "99")}, []corev1.Pod{pod("a", "99")}, true},
+		"it lacks a later one":      {[]corev1.Pod{pod("a", "99"), pod("b", "100")}, []corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "300")}, false},
+		"it shows a later one":      {[]corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "299")}, []corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "300")}, true},
+	} {
+		if got := caughtUp(set, tt.cached, tt.live, floor); got != tt.want {
+			t.Errorf("%s: caught up %v", name, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -17,6 +18,9 @@ type remembered struct {
 	// trusted tells whether the cache was seen to show at least what the API server has. A process that starts, or takes
 	// the lead, has not seen that of any CloneSet: its cache may be older than the last leader's writes.
 	trusted bool
+	// floor is the resource version of each Pod, by name, when the doubt began: what was unknown then is at most so new.
+	// A cache that shows it can be trusted, even if it never shows the very newest of a CloneSet that is busy.
+	floor map[string]string
 	// pods is how many Pods it had at the last sync.
 	pods int
 	// reported is when the status was written last.
@@ -41,11 +45,25 @@ func (m *memory) trusts(key types.NamespacedName) (trusted bool) {
 }
 
 func (m *memory) trust(key types.NamespacedName) {
-	m.with(key, func(r *remembered) { r.trusted = true })
+	m.with(key, func(r *remembered) { r.trusted, r.floor = true, nil })
 }
 
 func (m *memory) distrust(key types.NamespacedName) {
-	m.with(key, func(r *remembered) { r.trusted = false })
+	m.with(key, func(r *remembered) { r.trusted, r.floor = false, nil })
+}
+
+// doubts is the floor of the present doubt, which begins with these Pods if it has not begun before.
+func (m *memory) doubts(key types.NamespacedName, live []corev1.Pod) (floor map[string]string) {
+	m.with(key, func(r *remembered) {
+		if r.floor == nil {
+			r.floor = make(map[string]string, len(live))
+			for i := range live {
+				r.floor[live[i].Name] = live[i].ResourceVersion
+			}
+		}
+		floor = r.floor
+	})
+	return floor
 }
 
 // pause is how long to gather events of the CloneSet's Pods.

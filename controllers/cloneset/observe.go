@@ -97,7 +97,7 @@ func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, select
 		return fmt.Errorf("listing Pods: %w", err)
 	}
 	member, left := splitBy(cached.Items, selector)
-	if s.doubtful = !caughtUp(set, member, pods.Items); !s.doubtful {
+	if s.doubtful = !caughtUp(set, member, pods.Items, r.memory.doubts(key(set), pods.Items)); !s.doubtful {
 		r.memory.trust(key(set))
 	}
 	for _, pod := range left {
@@ -120,9 +120,9 @@ func splitBy(pods []corev1.Pod, selector labels.Selector) (matching, others []co
 	return matching, others
 }
 
-// caughtUp tells whether the cache shows each of the CloneSet's Pods, in this version or a newer one, and none that is
-// gone. Pods that changed between the two reads only make it look again.
-func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod) bool {
+// caughtUp tells whether the cache shows each of the CloneSet's Pods, as it was when the doubt began or newer, and none
+// that is gone. Pods that come and go between the two reads only make it look again.
+func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod, floor map[string]string) bool {
 	versions := map[string]*corev1.Pod{}
 	for i := range cached {
 		if claim.Controls(set.UID, groupKind, &cached[i]) {
@@ -135,7 +135,7 @@ func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod) bool {
 			continue
 		}
 		have, there := versions[pod.Name]
-		if !there || have.UID != pod.UID || older(have.ResourceVersion, pod.ResourceVersion) {
+		if !there || have.UID != pod.UID || older(have.ResourceVersion, floor[pod.Name]) {
 			return false
 		}
 		delete(versions, pod.Name)
