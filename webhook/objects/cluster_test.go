@@ -34,6 +34,8 @@ type apiServer struct {
 	refuse    string
 	undefined bool
 	lists     int
+	// held has each list, and the objects that a watch begins with, stop after the first one.
+	held chan struct{}
 }
 
 type event struct {
@@ -117,12 +119,22 @@ func (s *apiServer) list(w http.ResponseWriter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
-	var items []string
+	_, _ = fmt.Fprintf(w, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"SidecarSetList","metadata":{"resourceVersion":"%d"},"items":[`, s.revision)
+	separator := ""
 	for _, object := range s.objects {
-		items = append(items, object)
+		_, _ = fmt.Fprint(w, separator+object)
+		separator = ","
+		s.hold(w)
 	}
-	_, _ = fmt.Fprintf(w, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"SidecarSetList","metadata":{"resourceVersion":"%d"},"items":[%s]}`,
-		s.revision, strings.Join(items, ","))
+	_, _ = fmt.Fprint(w, `]}`)
+}
+
+// hold waits, if it is to, with what follows.
+func (s *apiServer) hold(w http.ResponseWriter) {
+	if s.held != nil {
+		w.(http.Flusher).Flush()
+		<-s.held
+	}
 }
 
 func (s *apiServer) watch(w http.ResponseWriter, r *http.Request) {
@@ -161,6 +173,7 @@ func (s *apiServer) initial(w http.ResponseWriter) int {
 	defer s.mu.Unlock()
 	for _, object := range s.objects {
 		_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
+		s.hold(w)
 	}
 	_, _ = fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":"SidecarSet","apiVersion":"apps.kruise.io/v1beta1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", s.revision)
 	return s.revision
@@ -252,6 +265,53 @@ func TestClusterFollowsTheAPIServer(t *testing.T) {
 				t.Errorf("%d upserts after the new list, want 1", sink.upserts-upserts)
 			}
 		})
+	}
+}
+
+// Objects are passed on one by one as they come, and not kept until all have come, which may be 10,000 of several KiB.
+func TestListsAreNotKept(t *testing.T) {
+	for name, streaming := range map[string]bool{"lists": false, "streamed lists": true} {
+		t.Run(name, func(t *testing.T) {
+			server, config := newAPIServer(t)
+			server.streaming, server.held = streaming, make(chan struct{})
+			server.put("one", `{}`)
+			server.put("two", `{}`)
+			c, sink, wait := cluster(t, config)
+			eventually(t, func() string {
+				if told := len(sink.state()); told != 1 {
+					return fmt.Sprintf("%d objects, want the first", told)
+				}
+				return ""
+			})
+			if c.Synced() == nil {
+				t.Error("a part of a list is taken for all")
+			}
+			close(server.held)
+			wait(map[string]string{"one": `{}`, "two": `{}`})
+			if sink.upserts != 2 {
+				t.Errorf("%d upserts, want one each", sink.upserts)
+			}
+		})
+	}
+}
+
+// What an attempt to list that was given up comes with later is not taken any more.
+func TestAnEarlierAttemptIsOver(t *testing.T) {
+	sink := newWorld()
+	f := newFeed(Kind{Sink: sink}, logr.Discard())
+	object := func(version string) *Raw {
+		raw, err := newRaw([]byte(`{"apiVersion":"v1","kind":"Thing","metadata":{"name":"one","resourceVersion":"` + version + `"},"spec":` + version + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	first := f.begin()
+	second := f.begin()
+	f.early(second, object("2"))
+	f.early(first, object("1"))
+	if diff := cmp.Diff(map[string]string{"one": "2"}, specs(t, sink)); diff != "" {
+		t.Error(diff)
 	}
 }
 

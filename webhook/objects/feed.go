@@ -15,8 +15,12 @@ import (
 type feed struct {
 	kind Kind
 	log  klog.Logger
-	// versions are the reflector's, which calls the methods of its store one after the other.
+	// order is held while the sink is told of something: objects that exist already are passed on as they are read, which
+	// is not done by the reflector itself.
+	order    sync.Mutex
 	versions map[cache.ObjectName]string
+	// attempt counts the lists and watches that the reflector began.
+	attempt int
 
 	mu       sync.Mutex
 	complete bool
@@ -56,23 +60,48 @@ func (f *feed) failed(err error) {
 	f.failure = err
 }
 
+// begin notes that the reflector begins a list or a watch, and gives it a number.
+func (f *feed) begin() int {
+	f.order.Lock()
+	defer f.order.Unlock()
+	f.attempt++
+	return f.attempt
+}
+
+// early passes an object on that a list or a watch has before it is complete. Of an attempt that was given up nothing is
+// taken any more: what its last frame had may have changed since.
+func (f *feed) early(attempt int, raw *Raw) {
+	f.order.Lock()
+	defer f.order.Unlock()
+	if attempt == f.attempt && f.versions[raw.objectName()] != raw.ResourceVersion {
+		f.upsert(raw)
+	}
+}
+
 // Add implements cache.ReflectorStore.
 func (f *feed) Add(obj any) error { return f.Update(obj) }
 
 // Update implements cache.ReflectorStore.
 func (f *feed) Update(obj any) error {
+	f.order.Lock()
+	defer f.order.Unlock()
 	f.upsert(obj.(*Raw))
 	return nil
 }
 
 // Delete implements cache.ReflectorStore.
 func (f *feed) Delete(obj any) error {
+	f.order.Lock()
+	defer f.order.Unlock()
 	f.remove(obj.(*Raw).objectName())
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: the list is everything that there is.
+// Replace implements cache.ReflectorStore: the list is everything that there is. Its objects were passed on when they were
+// read.
 func (f *feed) Replace(list []any, _ string) error {
+	f.order.Lock()
+	defer f.order.Unlock()
 	listed := make(map[cache.ObjectName]bool, len(list))
 	for _, obj := range list {
 		listed[obj.(*Raw).objectName()] = true
@@ -80,11 +109,6 @@ func (f *feed) Replace(list []any, _ string) error {
 	for name := range f.versions {
 		if !listed[name] {
 			f.remove(name)
-		}
-	}
-	for _, obj := range list {
-		if raw := obj.(*Raw); f.versions[raw.objectName()] != raw.ResourceVersion {
-			f.upsert(raw)
 		}
 	}
 	f.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
@@ -28,21 +27,33 @@ func (f *feed) listWatch(client rest.Interface) cache.ListerWatcher {
 	}
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			body, err := bodyOf(request(options).Do(ctx))
-			if err != nil {
-				f.failed(err)
-				return nil, err
-			}
-			return readList(body)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.Watch = true
+			attempt := f.begin()
 			stream, err := request(options).Stream(ctx)
 			if err != nil {
 				f.failed(err)
 				return nil, err
 			}
-			return watch.NewStreamWatcher(newEvents(stream), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+			defer func() { _ = stream.Close() }() // it was only read from
+			list, err := streamList(stream, func(raw *Raw) { f.early(attempt, raw) })
+			if err != nil {
+				f.failed(err)
+				return nil, err
+			}
+			return list, nil
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.Watch = true
+			attempt := f.begin()
+			stream, err := request(options).Stream(ctx)
+			if err != nil {
+				f.failed(err)
+				return nil, err
+			}
+			var early func(*Raw)
+			if ptr.Deref(options.SendInitialEvents, false) {
+				early = func(raw *Raw) { f.early(attempt, raw) }
+			}
+			return watch.NewStreamWatcher(newEvents(stream, early), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 		},
 	}
 }
@@ -109,55 +120,4 @@ func readListMeta(w *jsonwalk.Walker, meta *metav1.ListMeta) error {
 		}
 		return err
 	})
-}
-
-// events decodes the frames of a watch.
-type events struct {
-	stream  io.ReadCloser
-	decoder *jsontext.Decoder
-}
-
-var _ watch.Decoder = (*events)(nil)
-
-func newEvents(stream io.ReadCloser) *events {
-	return &events{stream, jsontext.NewDecoder(stream, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-}
-
-// Close implements watch.Decoder.
-func (e *events) Close() { _ = e.stream.Close() }
-
-// Decode implements watch.Decoder.
-func (e *events) Decode() (watch.EventType, runtime.Object, error) {
-	frame, err := e.decoder.ReadValue()
-	if err != nil {
-		return "", nil, err
-	}
-	var kind string
-	var object jsontext.Value
-	err = jsonwalk.Walk(frame, func(w *jsonwalk.Walker) error {
-		return w.Object(func(name string) (err error) {
-			switch name {
-			case "type":
-				kind, err = w.String()
-			case "object":
-				object, err = w.Value()
-			}
-			return err
-		})
-	})
-	if err != nil {
-		return "", nil, fmt.Errorf("reading a watch event: %w", err)
-	}
-	if watch.EventType(kind) == watch.Error {
-		status := &metav1.Status{}
-		if err = json.Unmarshal(object, status); err != nil {
-			return "", nil, fmt.Errorf("reading the error of a watch: %w", err)
-		}
-		return watch.Error, status, nil
-	}
-	raw, err := newRaw(bytes.Clone(object)) // the decoder reuses the frame's memory
-	if err != nil {
-		return "", nil, fmt.Errorf("reading the object of a watch event: %w", err)
-	}
-	return watch.EventType(kind), raw, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Raw is an object as the API server sent it. The reflector sees its metadata; of these only what readHeader reads is
-// there.
+// there. One that was passed on already has no JSON.
 type Raw struct {
 	metav1.ObjectMeta
 	JSON jsontext.Value
@@ -28,6 +28,11 @@ func newRaw(encoded jsontext.Value) (*Raw, error) {
 
 func (r *Raw) objectName() cache.ObjectName {
 	return cache.ObjectName{Namespace: r.Namespace, Name: r.Name}
+}
+
+// version is the object without all but its name and version.
+func (r *Raw) version() *Raw {
+	return &Raw{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name, ResourceVersion: r.ResourceVersion}}
 }
 
 // GetObjectKind implements runtime.Object.
