@@ -19,6 +19,11 @@ import (
 func (r *Reconciler) settleClaims(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
 	n, err := inParallel(len(p.Claims), func(i int) error {
 		c, heir := p.Claims[i].Claim.DeepCopy(), p.Claims[i].Heir
+		if p.Claims[i].Ended {
+			err := r.deleteClaim(ctx, c)
+			o.failed(failedDelete, err)
+			return err
+		}
 		if heir != nil {
 			err := r.giveClaim(ctx, set, c, heir)
 			o.failed(failedUpdate, err)
@@ -60,6 +65,10 @@ func (r *Reconciler) deleteOrphan(ctx context.Context, set *v1beta1.CloneSet, c 
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading Pod %s: %w", name, err)
 	}
+	return r.deleteClaim(ctx, c)
+}
+
+func (r *Reconciler) deleteClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if err := r.delete(ctx, c); err != nil {
 		return fmt.Errorf("deleting PersistentVolumeClaim %s: %w", c.Name, err)
 	}

@@ -128,12 +128,18 @@ func (r *Reconciler) prepareRemoval(ctx context.Context, p *Plan, pod *corev1.Po
 }
 
 func (r *Reconciler) removeOne(ctx context.Context, removal Removal) error {
+	if removal.Mark {
+		pod := removal.Pod.DeepCopy()
+		if err := r.writePod(ctx, pod, nil, podpatch.New(pod).Label(v1beta1.SpecifiedDeleteLabel, "true")); err != nil {
+			return err
+		}
+	}
 	if err := r.delete(ctx, removal.Pod.DeepCopy()); err != nil {
 		return fmt.Errorf("deleting Pod %s: %w", removal.Pod.Name, err)
 	}
 	for _, c := range removal.Claims {
-		if err := r.delete(ctx, c.DeepCopy()); err != nil {
-			return fmt.Errorf("deleting PersistentVolumeClaim %s: %w", c.Name, err)
+		if err := r.deleteClaim(ctx, c.DeepCopy()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package cloneset
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -130,5 +132,28 @@ func TestAClaimIsNotDeletedUnderARunningPod(t *testing.T) {
 	w.writes = nil
 	if err := w.reconciler.deleteOrphan(t.Context(), w.set(), &orphan); err == nil || len(w.writes) > 0 {
 		t.Errorf("%v, writes %v", err, w.writes)
+	}
+}
+
+// TestClaimsGoAlthoughTheControllerStopped scales in, and stops when the Pod is deleted and its claim is not.
+func TestClaimsGoAlthoughTheControllerStopped(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"), reuse, func(s *cloneSet) { s.Spec.Template.Finalizers = []string{"example.io/slow"} })
+	w.settle()
+	w.edit(replicas(1))
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isClaim := obj.(*corev1.PersistentVolumeClaim); isClaim && verb == "delete" {
+			return errors.New("killed")
+		}
+		return nil
+	}
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+	if _, err := w.reconcile(); err == nil || len(w.live()) != 1 || len(w.claimNames()) != 2 {
+		t.Fatalf("%v; Pods are %v, claims %v", err, w.live(), w.claimNames())
+	}
+	w.fail = nil
+	w.reconciler = New(w.reconciler.Options)
+	w.settle()
+	if diff := cmp.Diff([]string{"data-" + w.live()[0]}, w.claimNames()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -32,6 +32,9 @@ type Removal struct {
 	Pod     *corev1.Pod
 	Claims  []*corev1.PersistentVolumeClaim
 	Prepare bool
+	// Mark the Pod first as one to be deleted. If the controller stops between the Pod and its claims, that is how it is
+	// known that the claims were not to be reused.
+	Mark bool
 }
 
 func (p *planner) planScale() error {
@@ -137,6 +140,7 @@ func (p *planner) removal(pod *corev1.Pod, hooks lifecycle.Hooks) Removal {
 			r.Claims = append(r.Claims, c)
 		}
 	}
+	r.Mark = p.set.Spec.ScaleStrategy.EnablePVCReuse && len(r.Claims) > 0 && !isMarked(pod)
 	return r
 }
 
