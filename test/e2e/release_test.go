@@ -20,7 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/installation"
 )
 
-const released = "9.8.7"
+// releaseVariable names a folder with a release that TestRelease uses instead of making one: that which is to be published.
+const releaseVariable = "FAIRLEAD_RELEASE"
 
 // TestRelease makes a release of this tree and uses it as somebody would who has nothing but its files: checksums, command
 // line, bill of materials; the image goes from the layout into a registry, the chart is installed from the repository.
@@ -28,25 +29,35 @@ func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the program for two architectures")
 	}
-	dist := makeRelease(t)
+	r := findRelease(t)
 	t.Run("checksums", func(t *testing.T) {
-		command(t, dist, "sha256sum", "--check", "--strict", "--quiet", "checksums.txt")
+		command(t, r.dir, "sha256sum", "--check", "--strict", "--quiet", "checksums.txt")
 	})
-	t.Run("command line", func(t *testing.T) { commandLineOfRelease(t, dist) })
-	t.Run("bill of materials", func(t *testing.T) { materialsOfRelease(t, dist) })
-	t.Run("install from the repository", func(t *testing.T) { installRelease(t, dist) })
+	t.Run("command line", r.testCommandLine)
+	t.Run("bill of materials", r.testMaterials)
+	t.Run("install from the repository", r.testInstall)
 }
 
-// makeRelease runs what `make release` runs, for Linux only.
-func makeRelease(t *testing.T) string {
+// distribution is a release: its folder and its version.
+type distribution struct{ dir, version string }
+
+// findRelease takes the release that it is told, or makes one as `make release` does, for Linux only.
+func findRelease(t *testing.T) distribution {
 	t.Helper()
+	if dir := os.Getenv(releaseVariable); dir != "" {
+		charts, err := filepath.Glob(filepath.Join(dir, "kruise-*.tgz"))
+		if err != nil || len(charts) != 1 {
+			t.Fatalf("%s=%s: charts %v (%v), want one", releaseVariable, dir, charts, err)
+		}
+		return distribution{dir, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(charts[0]), "kruise-"), ".tgz")}
+	}
 	root, err := installation.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dist := filepath.Join(t.TempDir(), "dist")
-	command(t, root, "go", "run", "./internal/tools/release", "--version", released, "--output", dist, "--platforms", "linux/amd64,linux/arm64")
-	return dist
+	made := distribution{filepath.Join(t.TempDir(), "dist"), "9.8.7"}
+	command(t, root, "go", "run", "./internal/tools/release", "--version", made.version, "--output", made.dir, "--platforms", "linux/amd64,linux/arm64")
+	return made
 }
 
 func command(t *testing.T, dir string, args ...string) string {
@@ -60,11 +71,11 @@ func command(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-func commandLineOfRelease(t *testing.T, dist string) {
-	archive := filepath.Join(dist, "fairlead_"+released+"_linux_"+runtime.GOARCH+".tar.gz")
+func (r distribution) testCommandLine(t *testing.T) {
+	archive := filepath.Join(r.dir, "fairlead_"+r.version+"_linux_"+runtime.GOARCH+".tar.gz")
 	dir := t.TempDir()
 	command(t, dir, "tar", "-xzf", archive)
-	if out := command(t, dir, "./fairlead", "version"); !strings.HasPrefix(out, "fairlead v"+released+" ") {
+	if out := command(t, dir, "./fairlead", "version"); !strings.HasPrefix(out, "fairlead v"+r.version+" ") {
 		t.Errorf("fairlead version prints %q", out)
 	}
 	if out := command(t, dir, "./kubectl-fairlead", "doctor", "--help"); !strings.Contains(out, "kubectl fairlead doctor") {
@@ -75,8 +86,8 @@ func commandLineOfRelease(t *testing.T, dist string) {
 	}
 }
 
-func materialsOfRelease(t *testing.T, dist string) {
-	data, err := os.ReadFile(filepath.Join(dist, "fairlead_"+released+"_linux_arm64.cdx.json"))
+func (r distribution) testMaterials(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(r.dir, "fairlead_"+r.version+"_linux_"+runtime.GOARCH+".cdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +100,7 @@ func materialsOfRelease(t *testing.T, dist string) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		t.Fatal(err)
 	}
-	if main := list.Metadata.Component; list.BOMFormat != "CycloneDX" || main.Name != "github.com/fairlead-io/fairlead" || main.Version != "v"+released {
+	if main := list.Metadata.Component; list.BOMFormat != "CycloneDX" || main.Name != "github.com/fairlead-io/fairlead" || main.Version != "v"+r.version {
 		t.Errorf("a %s of %+v", list.BOMFormat, main)
 	}
 	for _, module := range []string{"k8s.io/client-go", "github.com/open-policy-agent/opa", "std"} {
@@ -99,17 +110,17 @@ func materialsOfRelease(t *testing.T, dist string) {
 	}
 }
 
-func installRelease(t *testing.T, dist string) {
+func (r distribution) testInstall(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 1})
-	index, err := oci.ReadLayout(filepath.Join(dist, "image"), released)
+	index, err := oci.ReadLayout(filepath.Join(r.dir, "image"), r.version)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// the name that the chart has by default
-	if err := images.PushIndex(t.Context(), c.Registry(), index, "docker.io/fairlead/fairlead:"+released); err != nil {
+	if err := images.PushIndex(t.Context(), c.Registry(), index, "docker.io/fairlead/fairlead:"+r.version); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.FileServer(http.Dir(dist)))
+	server := httptest.NewServer(http.FileServer(http.Dir(r.dir)))
 	t.Cleanup(server.Close)
 	for _, args := range [][]string{
 		{"repo", "add", "fairlead", server.URL},
@@ -120,7 +131,7 @@ func installRelease(t *testing.T, dist string) {
 		}
 	}
 	out := kubectl(t, c, "exec", "--namespace", installation.Namespace, "deployment/kruise-webhook", "--", "/fairlead", "version")
-	if !strings.HasPrefix(out, "fairlead v"+released+" ") || !strings.HasSuffix(out, "linux/"+runtime.GOARCH) {
+	if !strings.HasPrefix(out, "fairlead v"+r.version+" ") || !strings.HasSuffix(out, "linux/"+runtime.GOARCH) {
 		t.Errorf("the Pods run %q", out)
 	}
 	used := kubectl(t, c, "get", "pods", "--namespace", installation.Namespace, "--output", "jsonpath={.items[*].status.containerStatuses[*].imageID}")
