@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/launchpriority"
 	"github.com/fairlead-io/fairlead/controllers/podcache"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
+	"github.com/fairlead-io/fairlead/controllers/podunavailablebudget"
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/internal/logging"
 )
@@ -99,7 +100,7 @@ func cacheOptions(o Options) cache.Options {
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Transform: podcache.Transform(podreadiness.Keep, launchpriority.Keep, cloneset.Keep)},
+			&corev1.Pod{}: {Transform: podcache.Transform(podreadiness.Keep, launchpriority.Keep, cloneset.Keep, podunavailablebudget.Keep)},
 		},
 	}
 	if o.Namespace != "" {
@@ -124,6 +125,9 @@ func addControllers(mgr manager.Manager, o Options) error {
 		return err
 	}
 	if err := addCloneSet(mgr, live, o); err != nil {
+		return err
+	}
+	if err := addPodUnavailableBudget(mgr, live, o); err != nil {
 		return err
 	}
 	if !o.Gates.Enabled(features.PodWebhook) {

@@ -32,6 +32,7 @@ func (f *controllersFlags) add(flags *pflag.FlagSet, getenv func(string) string)
 	f.addElection(flags, getenv)
 	f.addLimits(flags)
 	f.addCloneSet(flags)
+	flags.IntVar(&f.options.PodUnavailableBudgetWorkers, "podunavailablebudget-workers", 3, "PodUnavailableBudgets that are looked at at a time.")
 	addReserved(flags)
 	f.gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.gates.AddFlag(flags)
@@ -86,7 +87,7 @@ func addReserved(flags *pflag.FlagSet) {
 	const reserved = "Reserved: accepted without effect."
 	for _, kind := range []string{
 		"advancedcronjob", "broadcastjob", "crr", "daemonset", "imagepulljob", "nodeimage", "nodepodprobe",
-		"persistentpodstate", "podprobemarker", "podunavailablebudget", "resourcedistribution", "sidecarset",
+		"persistentpodstate", "podprobemarker", "resourcedistribution", "sidecarset",
 		"sidecarterminator", "statefulset", "uniteddeployment", "workloadspread",
 	} {
 		flags.Int(kind+"-workers", 3, reserved)

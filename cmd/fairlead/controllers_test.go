@@ -36,10 +36,11 @@ func TestControllersDefaults(t *testing.T) {
 			Enabled: true, Namespace: "kruise-system", ID: "kruise-manager", ResourceLock: "leases",
 			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		},
-		CacheSyncTimeout: 2 * time.Minute,
-		Retries:          controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QPS: 10, Bucket: 100},
-		CloneSet:         controllers.CloneSet{Workers: 3},
-		ProbeNamespace:   "kruise-daemon-config",
+		CacheSyncTimeout:            2 * time.Minute,
+		Retries:                     controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QPS: 10, Bucket: 100},
+		CloneSet:                    controllers.CloneSet{Workers: 3},
+		PodUnavailableBudgetWorkers: 3,
+		ProbeNamespace:              "kruise-daemon-config",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(controllers.Options{}, "Gates", "Log")); diff != "" {
 		t.Error(diff)

@@ -74,3 +74,11 @@ func selects(selector *metav1.LabelSelector, of map[string]string) bool {
 	compiled, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && compiled.Matches(labels.Set(of))
 }
+
+// Matches tells whether a budget is for a Pod with these labels, of these workloads.
+func Matches(b *Budget, of map[string]string, workloads ...Workload) bool {
+	if t := b.Spec.TargetReference; t != nil {
+		return slices.Contains(workloads, WorkloadOf(t.APIVersion, t.Kind, t.Name))
+	}
+	return selects(b.Spec.Selector, of)
+}

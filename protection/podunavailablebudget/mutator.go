@@ -27,7 +27,9 @@ type Mutator struct {
 }
 
 // NewMutator makes the mutator. live may be nil: then the Deployment of a Pod is not known.
-func NewMutator(known *Index, live ReplicaSets, log logr.Logger) Mutator { return Mutator{known, live, log} }
+func NewMutator(known *Index, live ReplicaSets, log logr.Logger) Mutator {
+	return Mutator{known, live, log}
+}
 
 // Name is the mutator's name in errors and metrics.
 func (Mutator) Name() string { return "podunavailablebudget" }
