@@ -29,8 +29,6 @@ const (
 	secret    = "kruise-webhook-certs"
 	// patience is for what takes a Lease, a mounted Secret and 15 s of proof, on a busy machine.
 	patience = 2 * time.Minute
-	// mountLag is how long a changed Secret takes to its mount, at most; a kubelet takes up to a minute and a half.
-	mountLag = 3 * time.Second
 	shop     = `
 apiVersion: v1
 kind: Namespace

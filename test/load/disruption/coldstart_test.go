@@ -29,7 +29,7 @@ func TestColdStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d SidecarSets and %d namespaces were made in %s", sidecarSets, namespaces, time.Since(began).Round(time.Second))
-	host, port, err := net.SplitHostPort(w.service.Addr().String())
+	host, port, err := net.SplitHostPort(w.service.address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func (w *world) apiServerAway(t *testing.T) {
 	if err := w.KillProcess(cluster.APIServer); err != nil {
 		t.Fatal(err)
 	}
-	direct := startReviews(t, w.service.Addr().String(), every, http1())
+	direct := startReviews(t, w.service.address, every, http1())
 	time.Sleep(apiAway)
 	if err := w.StartProcess(t.Context(), cluster.APIServer); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ spec:
 
 // TestNoReviewFailsOnADrain sends 300 reviews a second, half of them over HTTP/2, while two replicas are replaced in turn.
 func TestNoReviewFailsOnADrain(t *testing.T) {
+	aside(t)
 	s := newService(t)
 	dir := writeObjects(t)
 	begin := func(name string) *replica {
@@ -54,5 +55,5 @@ func writeObjects(t *testing.T) (dir string) {
 func startBoth(t *testing.T, s *service) (over1, over2 *reviews) {
 	t.Helper()
 	const each = time.Second / 150
-	return startReviews(t, s.Addr().String(), each, http1()), startReviews(t, s.Addr().String(), each, http2())
+	return startReviews(t, s.address, each, http1()), startReviews(t, s.address, each, http2())
 }

@@ -36,6 +36,7 @@ func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repe
 
 // TestWhateverIsSent has an answer, soon, and the next Pod is served as ever.
 func TestWhateverIsSent(t *testing.T) {
+	aside(t)
 	r := start(t, "hostile", nil, nil, "--standalone", "--objects="+writeObjects(t))
 	until(t, "the replica is ready", r.ready.Load)
 	client := &http.Client{Transport: http1(), Timeout: 2 * soon}
@@ -85,6 +86,7 @@ func TestWhateverIsSent(t *testing.T) {
 
 // TestManyAndSlowClients beside 50 reviews a second: connections that idle, that end no header, that send no body.
 func TestManyAndSlowClients(t *testing.T) {
+	aside(t)
 	r := start(t, "crowded", nil, nil, "--standalone", "--objects="+writeObjects(t))
 	until(t, "the replica is ready", r.ready.Load)
 	before, err := usageOf(r)

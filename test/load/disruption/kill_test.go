@@ -9,6 +9,7 @@ import (
 // TestAKillIsNoticedSoon counts what a killed replica costs at 300 reviews a second: those that it had in hand, and new
 // connections until the Service has noticed.
 func TestAKillIsNoticedSoon(t *testing.T) {
+	aside(t)
 	s := newService(t)
 	dir := writeObjects(t)
 	begin := func() *replica {

@@ -2,11 +2,11 @@ package disruption
 
 import (
 	"context"
-	"io"
-	"net"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/test/balancer"
 )
 
 const (
@@ -18,10 +18,9 @@ const (
 	look     = 50 * time.Millisecond
 )
 
-// service is what a Service is to the API server: new connections go to an endpoint, in turn, and are refused when there is
-// none; connections that exist are left alone; endpoints lag behind the truth.
+// service has new connections go to an endpoint, in turn, and refused when there is none; endpoints lag behind the truth.
 type service struct {
-	net.Listener
+	address  string
 	mu       sync.Mutex
 	replicas map[*replica]*endpoint
 	order    []*replica
@@ -45,13 +44,8 @@ func (s span) overlaps(from, to time.Time) bool {
 
 func newService(t *testing.T) *service {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &service{Listener: listener, replicas: map[*replica]*endpoint{}, empty: []span{{from: time.Now()}}}
-	t.Cleanup(func() { _ = listener.Close() })
-	go s.accept()
+	s := &service{replicas: map[*replica]*endpoint{}, empty: []span{{from: time.Now()}}}
+	s.address = balancer.Start(t, s.pick).String()
 	go s.follow(t.Context())
 	return s
 }
@@ -124,37 +118,6 @@ func (s *service) emptyAt(from, to time.Time) bool {
 		}
 	}
 	return false
-}
-
-func (s *service) accept() {
-	for {
-		conn, err := s.Accept()
-		if err != nil {
-			return
-		}
-		go s.forward(conn)
-	}
-}
-
-func (s *service) forward(conn net.Conn) {
-	defer func() { _ = conn.Close() }()
-	address := s.pick()
-	if address == "" {
-		return
-	}
-	backend, err := net.Dial("tcp", address)
-	if err != nil {
-		return
-	}
-	defer func() { _ = backend.Close() }()
-	ended := make(chan struct{}, 2)
-	for _, pipe := range [][2]net.Conn{{conn, backend}, {backend, conn}} {
-		go func() {
-			_, _ = io.Copy(pipe[0], pipe[1])
-			ended <- struct{}{}
-		}()
-	}
-	<-ended
 }
 
 // pick is the address of the next endpoint, "" if there is none.

@@ -2,7 +2,10 @@
 
 package disruption
 
-import "time"
+import (
+	"testing"
+	"time"
+)
 
 // What `make test` has time for.
 const (
@@ -16,3 +19,6 @@ const (
 	// crowd is a quarter of the connections that many and slow clients open.
 	crowd = 100
 )
+
+// aside has a test that needs no API server run beside others of its kind: most of their time is waiting.
+func aside(t *testing.T) { t.Parallel() }

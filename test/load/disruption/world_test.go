@@ -84,7 +84,7 @@ func (w *world) start() *replica {
 	w.whole.Helper()
 	w.started++
 	name := fmt.Sprintf("replica-%d", w.started)
-	host, port, err := net.SplitHostPort(w.service.Addr().String())
+	host, port, err := net.SplitHostPort(w.service.address)
 	if err != nil {
 		w.whole.Fatal(err)
 	}

@@ -1,0 +1,17 @@
+//go:build !load
+
+package certificates
+
+import "time"
+
+// What `make test` has time for.
+const (
+	// replicas of the Deployment.
+	replicas = 1
+	// renews says whether everything that can be renewed is, while the chart is in cert-manager's mode.
+	renews = false
+	// mountLag is how long a changed Secret takes to its mount, at most; a kubelet takes up to a minute and a half.
+	mountLag = time.Second
+	// leastPods and leastConversions are how much traffic there must have been.
+	leastPods, leastConversions = 50, 25
+)
