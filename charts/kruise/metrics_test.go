@@ -70,6 +70,22 @@ func TestAlertsAndDashboardUseWhatIsExported(t *testing.T) {
 	}
 }
 
+// What our programs export is in the docs: that of the admission service word for word, which is tested there, and the rest by name.
+func TestMetricsAreDocumented(t *testing.T) {
+	operations, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exported(t) {
+		for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+			name = strings.TrimSuffix(name, suffix)
+		}
+		if name != "" && !strings.Contains(string(operations), "| `"+name+"` |") {
+			t.Errorf("docs/operations.md does not have %s", name)
+		}
+	}
+}
+
 // use is what internal/tools/promql says about an expression.
 type use struct {
 	Expression string
