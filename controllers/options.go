@@ -32,7 +32,7 @@ type Options struct {
 	CacheSyncTimeout time.Duration
 	Retries          Retries
 	CloneSet         CloneSet
-	// PodUnavailableBudgetWorkers is how many budgets are looked at at a time; 0 is one.
+	// PodUnavailableBudgetWorkers is how many budgets are worked on at a time; 0 is one.
 	PodUnavailableBudgetWorkers int
 	// ProbeNamespace is where readiness asks for its dry-run Pod.
 	ProbeNamespace string
@@ -73,12 +73,18 @@ func (o Options) Check() error {
 			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
 	case o.Retries.BaseDelay <= 0 || o.Retries.MaxDelay < o.Retries.BaseDelay:
 		return fmt.Errorf("checking the rate limiter: the delay must grow from above 0, but goes from %s to %s", o.Retries.BaseDelay, o.Retries.MaxDelay)
+	case o.Retries.QPS <= 0 || o.Retries.Bucket <= 0:
+		return fmt.Errorf("checking the rate limiter: %d retries a second and a bucket of %d would never retry", o.Retries.QPS, o.Retries.Bucket)
+	}
+	return o.checkWorkers()
+}
+
+func (o Options) checkWorkers() error {
+	switch {
 	case o.CloneSet.Workers <= 0:
 		return fmt.Errorf("checking the workers: %d workers would sync no CloneSet; it must be 1 or more", o.CloneSet.Workers)
 	case o.PodUnavailableBudgetWorkers < 0:
 		return fmt.Errorf("checking the workers: %d workers cannot look at PodUnavailableBudgets; it must be 1 or more, or 0 for one", o.PodUnavailableBudgetWorkers)
-	case o.Retries.QPS <= 0 || o.Retries.Bucket <= 0:
-		return fmt.Errorf("checking the rate limiter: %d retries a second and a bucket of %d would never retry", o.Retries.QPS, o.Retries.Bucket)
 	}
 	return nil
 }
