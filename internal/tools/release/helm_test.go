@@ -38,8 +38,9 @@ func TestHelmInstallsFromTheRepository(t *testing.T) {
 	helm("install", "from-repository", "fairlead/kruise", "--namespace", "default", "--set", "installation.namespace=from-repository")
 	t.Cleanup(func() { helm("uninstall", "from-repository", "--namespace", "default", "--no-hooks") })
 	const images = "jsonpath={.items[*].spec.template.spec.containers[*].image}"
+	const image = "fairlead/fairlead:1.2.3"
 	out, err := c.Kubectl(ctx, "get", "deployments", "--namespace", "from-repository", "--output", images)
-	if want := "fairlead/fairlead:1.2.3 fairlead/fairlead:1.2.3"; err != nil || out != want {
+	if want := image + " " + image; err != nil || out != want {
 		t.Errorf("the Deployments have the images %q (%v), want %q", out, err, want)
 	}
 }

@@ -115,7 +115,7 @@ func (c *Cluster) controlSpec(name string) (process.Spec, error) {
 	case Scheduler:
 		args = c.schedulerArgs()
 	case Kwok:
-		return process.Spec{Name: name, Log: c.log(name), Args: c.kwokArgs()}, nil
+		return process.Spec{Name: name, Log: c.log(name), Args: append(c.kwokArgs(), c.state.ExtraArgs[name]...)}, nil
 	case ImageRegistry:
 		address := "127.0.0.1:" + strconv.Itoa(c.state.Slot.registryPort())
 		return process.Spec{Name: name, Log: c.log(name), Args: []string{c.helper(), "registry", "--address", address, "--dir", c.registry()}}, nil

@@ -49,12 +49,11 @@ func (c *Cluster) writeKwokConfig() error {
 
 func (c *Cluster) kwokArgs() []string {
 	s := c.state.Slot
-	args := []string{
+	return []string{
 		c.state.Kwok, "--config=" + c.kwok(), "--kubeconfig=" + c.kubeconfig(Kwok), "--manage-all-nodes=true",
 		"--cidr=" + s.pods().String(), "--node-lease-duration-seconds=" + strconv.Itoa(int(fakeNodeLease.Seconds())),
 		"--server-address=127.0.0.1:" + strconv.Itoa(s.kwokPort()),
 	}
-	return append(args, c.state.ExtraArgs[Kwok]...)
 }
 
 // startFakeNode makes the object of a node, as a kubelet that registers itself, and waits until kwok has it Ready.
