@@ -20,7 +20,25 @@ type Document struct {
 // Documents reads all objects of a file's content, YAML or JSON, Lists taken apart. Each must have an apiVersion and a
 // kind. An error names the file and the line.
 func Documents(name string, content []byte) ([]Document, error) {
-	documents, err := split(name, content)
+	found, err := documents(name, content)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Document, 0, len(found))
+	for _, d := range found {
+		all = append(all, d.Document)
+	}
+	return all, nil
+}
+
+// document is a Document whose header was read.
+type document struct {
+	Document
+	header
+}
+
+func documents(name string, content []byte) ([]document, error) {
+	parts, err := split(name, content)
 	if err != nil {
 		var located *yamljson.Error
 		if errors.As(err, &located) && located.Line > 0 {
@@ -28,17 +46,18 @@ func Documents(name string, content []byte) ([]Document, error) {
 		}
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	var all []Document
-	for _, document := range documents {
-		where := fmt.Sprintf("%s:%d", name, document.Line)
-		if all, err = takeApart(all, where, document.JSON); err != nil {
+	var all []document
+	for _, part := range parts {
+		where := fmt.Sprintf("%s:%d", name, part.Line)
+		if all, err = takeApart(all, where, part.JSON); err != nil {
 			return nil, fmt.Errorf("reading %w", err)
 		}
 	}
 	return all, nil
 }
 
-func takeApart(all []Document, where string, raw jsontext.Value) ([]Document, error) {
+// takeApart adds an object, or each item of a List.
+func takeApart(all []document, where string, raw jsontext.Value) ([]document, error) {
 	h, err := readHeader(raw)
 	switch {
 	case err != nil:
@@ -46,7 +65,7 @@ func takeApart(all []Document, where string, raw jsontext.Value) ([]Document, er
 	case h.apiVersion == "" || h.kind == "":
 		return nil, fmt.Errorf("%s: apiVersion and kind are needed", where)
 	case !isList(h):
-		return append(all, Document{Where: where, JSON: raw}), nil
+		return append(all, document{Document{Where: where, JSON: raw}, h}), nil
 	}
 	items, err := elements(h.items)
 	if err != nil {

@@ -46,56 +46,22 @@ type parser struct {
 
 // file reads all objects of a file. An error names the file and the line.
 func (p parser) file(name string, content []byte) ([]entry, error) {
-	documents, err := split(name, content)
+	found, err := documents(name, content)
 	if err != nil {
-		var located *yamljson.Error
-		if errors.As(err, &located) && located.Line > 0 {
-			return nil, fmt.Errorf("reading %s:%d: %w", name, located.Line, err)
-		}
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+		return nil, err
 	}
 	var entries []entry
-	for _, document := range documents {
-		where := fmt.Sprintf("%s:%d", name, document.Line)
-		if entries, err = p.object(entries, where, document.JSON); err != nil {
-			return nil, fmt.Errorf("reading %w", err)
-		}
-	}
-	return entries, nil
-}
-
-// object adds the entry for one object, or for each item of a List.
-func (p parser) object(entries []entry, where string, raw jsontext.Value) ([]entry, error) {
-	h, err := readHeader(raw)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", where, err)
-	case h.apiVersion == "" || h.kind == "":
-		return nil, fmt.Errorf("%s: apiVersion and kind are needed", where)
-	case isList(h):
-		return p.list(entries, where, h.items)
-	}
-	kind, known := p.kinds[h.groupKind()]
-	if !known {
-		p.ignored[h.groupKind()]++
-		return entries, nil
-	}
-	if h.metadata.Name == "" {
-		return nil, fmt.Errorf("%s: metadata.name is missing", where)
-	}
-	return append(entries, entry{
-		key: key{kind.GroupKind, namespaceOf(kind, h), h.metadata.Name}, raw: raw, sum: sha256.Sum256(raw), where: where,
-	}), nil
-}
-
-func (p parser) list(entries []entry, where string, array jsontext.Value) ([]entry, error) {
-	items, err := elements(array)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, err)
-	}
-	for i, item := range items {
-		if entries, err = p.object(entries, fmt.Sprintf("%s items[%d]", where, i), item); err != nil {
-			return nil, err
+	for _, d := range found {
+		kind, known := p.kinds[d.groupKind()]
+		switch {
+		case !known:
+			p.ignored[d.groupKind()]++
+		case d.metadata.Name == "":
+			return nil, fmt.Errorf("reading %s: metadata.name is missing", d.Where)
+		default:
+			entries = append(entries, entry{
+				key: key{kind.GroupKind, namespaceOf(kind, d.header), d.metadata.Name}, raw: d.JSON, sum: sha256.Sum256(d.JSON), where: d.Where,
+			})
 		}
 	}
 	return entries, nil

@@ -33,7 +33,7 @@ type Kind struct {
 	Namespace, Selector string
 	// Optional says that a cluster may do without the kind: then there is none of it, until it is installed.
 	Optional bool
-	Sink                Sink
+	Sink     Sink
 }
 
 func (k Kind) String() string {

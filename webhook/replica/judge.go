@@ -64,8 +64,8 @@ func readOnce(ctx context.Context, source *objects.Cluster, within time.Duration
 	following, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- source.Run(following) }()
-	defer func() { stop(); <-done }()
-	const look = 10 * time.Millisecond // nothing but a look at a few flags
+	defer func() { stop(); _ = <-done }() // how it ends when it is told to is no news
+	const look = 10 * time.Millisecond    // nothing but a look at a few flags
 	for deadline := time.Now().Add(within); ; {
 		missing := source.Synced()
 		switch {

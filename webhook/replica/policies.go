@@ -139,7 +139,7 @@ func (p policies) deps(on gates, observer sidecarset.Observer, judging rules, as
 		SidecarSetDefaults: defaults.NewSidecarSetHandler(),
 		Defaults:           complete.Handler,
 		Rules:              func(kind string) admission.Handler { return judging.Handler(kindOf(kind)) },
-		Pods: pods, ContainerRecreate: asking.containerRecreate, Deletion: asking.deletion,
+		Pods:               pods, ContainerRecreate: asking.containerRecreate, Deletion: asking.deletion,
 		Budgets: p.budgetHandler(on, asking),
 	}
 }

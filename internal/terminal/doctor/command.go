@@ -11,12 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/terminal"
 )
 
+// command is the command line of doctor.
+type command struct {
+	program      terminal.Program
+	connection   terminal.Connection
+	installation terminal.InstallationFlags
+	output       terminal.Output
+	only         []string
+}
+
 // NewCommand makes `fairlead doctor`.
 func NewCommand(program terminal.Program) *cobra.Command {
-	var connection terminal.Connection
-	var installation terminal.InstallationFlags
-	var output terminal.Output
-	var only []string
+	c := &command{program: program}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether the installation works, and say how to cure what does not",
@@ -30,44 +36,46 @@ func NewCommand(program terminal.Program) *cobra.Command {
 			fairlead doctor --check certificates,endpoints
 			fairlead doctor -o json | jq '.findings[] | select(.severity == "error")'`),
 		Args: terminal.Args(cobra.NoArgs),
+		RunE: c.run,
 	}
-	cmd.Flags().StringSliceVar(&only, "check", nil, "Only these checks, by their names.")
-	connection.AddFlags(cmd.Flags())
-	installation.Add(cmd.Flags(), program.Parse)
-	output.AddFlag(cmd)
+	cmd.Flags().StringSliceVar(&c.only, "check", nil, "Only these checks, by their names.")
+	c.connection.AddFlags(cmd.Flags())
+	c.installation.Add(cmd.Flags(), program.Parse)
+	c.output.AddFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("check", cobra.FixedCompletions(Names(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		for _, name := range only {
-			if !slices.Contains(Names(), name) {
-				return terminal.Usagef("reading --check: there is no check %q; there are %s", name, strings.Join(Names(), ", "))
-			}
-		}
-		if err := output.Check(); err != nil {
-			return err
-		}
-		cluster, err := connection.Connect()
-		if err != nil {
-			return err
-		}
-		found, err := installation.Live(cmd.Context(), cluster)
-		if err != nil {
-			return err
-		}
-		doctor, err := New(cluster, found, time.Now)
-		if err != nil {
-			return err
-		}
-		findings, err := doctor.Examine(cmd.Context(), only...)
-		if err != nil {
-			return err
-		}
-		value := map[string]any{"findings": findings, "summary": Count(findings)}
-		if err := output.Print(cmd.OutOrStdout(), program.Getenv, value, func(t *terminal.Text) { Print(t, findings) }); err != nil {
-			return err
-		}
-		return terminal.Found(cmd, ExitCode(findings))
-	}
 	return cmd
+}
+
+func (c *command) run(cmd *cobra.Command, _ []string) error {
+	for _, name := range c.only {
+		if !slices.Contains(Names(), name) {
+			return terminal.Usagef("reading --check: there is no check %q; there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	if err := c.output.Check(); err != nil {
+		return err
+	}
+	cluster, err := c.connection.Connect()
+	if err != nil {
+		return err
+	}
+	installation, err := c.installation.Live(cmd.Context(), cluster)
+	if err != nil {
+		return err
+	}
+	doctor, err := New(cluster, installation, time.Now)
+	if err != nil {
+		return err
+	}
+	findings, err := doctor.Examine(cmd.Context(), c.only...)
+	if err != nil {
+		return err
+	}
+	value := map[string]any{"findings": findings, "summary": Count(findings)}
+	if err := c.output.Print(cmd.OutOrStdout(), c.program.Getenv, value, func(t *terminal.Text) { Print(t, findings) }); err != nil {
+		return err
+	}
+	return terminal.Found(cmd, ExitCode(findings))
 }
 
 // Count is how many findings there are of each severity.

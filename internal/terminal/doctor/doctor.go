@@ -5,6 +5,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
@@ -133,7 +134,7 @@ func (d *Doctor) Examine(ctx context.Context, only ...string) ([]Finding, error)
 	}
 	var all []Finding
 	for _, c := range checks {
-		if len(only) > 0 && !contains(only, c.name) {
+		if len(only) > 0 && !slices.Contains(only, c.name) {
 			continue
 		}
 		r := &report{check: c.name}
@@ -160,15 +161,6 @@ func severityOf(err error) Severity {
 func troubled(findings []Finding) bool {
 	for _, f := range findings {
 		if f.Severity == Warning || f.Severity == Error || f.Message != "" && f.Object == "" {
-			return true
-		}
-	}
-	return false
-}
-
-func contains(list []string, name string) bool {
-	for _, other := range list {
-		if other == name {
 			return true
 		}
 	}
