@@ -1,7 +1,6 @@
 package validators
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func inputOf(req *admission.Request) (ast.Object, error) {
 		if raw == nil {
 			continue
 		}
-		value, err := ast.ValueFromReader(bytes.NewReader(raw))
+		value, err := document(raw)
 		if err != nil {
 			return nil, err
 		}

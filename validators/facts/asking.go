@@ -110,12 +110,3 @@ func (s Sources) pod(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
 	}
 	return term(map[string]any{"errors": errs, "warnings": warnings})
 }
-
-// encode writes a Rego value as JSON, with the keys of objects sorted.
-func encode(t *ast.Term) ([]byte, error) {
-	value, err := ast.JSON(t.Value)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(value)
-}

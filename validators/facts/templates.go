@@ -24,15 +24,21 @@ type Templates interface {
 // judgingTemplates are the builtins that ask the API server about templates. Each answers {"errors": [], "warnings": []}.
 func (s Sources) judgingTemplates() []validators.Builtin {
 	return []validators.Builtin{
-		{Name: "fairlead.template_problems", Arity: 4, Asks: true, Call: s.template},
-		{Name: "fairlead.pod_spec_problems", Arity: 2, Asks: true, Call: s.podSpec},
-		{Name: "fairlead.claim_problems", Arity: 2, Asks: true, Call: s.claim},
-		{Name: "fairlead.object_problems", Arity: 3, Asks: true, Call: s.object},
+		{Name: "fairlead.template_problems", Arity: 4, Call: s.template},
+		{Name: "fairlead.pod_spec_problems", Arity: 2, Call: s.podSpec},
+		{Name: "fairlead.claim_problems", Arity: 2, Call: s.claim},
+		{Name: "fairlead.object_problems", Arity: 3, Call: s.object},
 	}
 }
 
+// nothing is the answer where nobody can be asked.
+var nothing = ast.MustParseTerm(`{"errors": [], "warnings": []}`)
+
 // template takes the field of a Pod template and the template, and the field of the claim templates and these.
 func (s Sources) template(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
+	if s.Templates == nil {
+		return nothing, nil
+	}
 	raw, err := encode(args[1])
 	if err != nil {
 		return nil, err
@@ -68,6 +74,9 @@ func (s Sources) template(ctx context.Context, args []*ast.Term) (*ast.Term, err
 // podSpec takes a Pod spec that is made for the question, and the fields that its parts come from, by the paths of the parts.
 // What is wrong elsewhere in it is no mistake of the user.
 func (s Sources) podSpec(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
+	if s.Templates == nil {
+		return nothing, nil
+	}
 	spec, err := encode(args[0])
 	if err != nil {
 		return nil, err
@@ -103,6 +112,9 @@ func origin(path string, fields map[string]string) (field string, found bool) {
 
 // claim takes the field of a claim template and the template.
 func (s Sources) claim(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
+	if s.Templates == nil {
+		return nothing, nil
+	}
 	raw, err := encode(args[1])
 	if err != nil {
 		return nil, err
@@ -116,6 +128,9 @@ func (s Sources) claim(ctx context.Context, args []*ast.Term) (*ast.Term, error)
 
 // object takes the field of an object, its resource, and the object.
 func (s Sources) object(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
+	if s.Templates == nil {
+		return nothing, nil
+	}
 	raw, err := encode(args[2])
 	if err != nil {
 		return nil, err
@@ -140,17 +155,18 @@ func below(at string, problems []dryrun.Problem) []dryrun.Problem {
 // judged is the answer of a builtin. Without a verdict what is at a field passes with a warning.
 func (s Sources) judged(ctx context.Context, at string, ask func() ([]dryrun.Problem, error)) (*ast.Term, error) {
 	errs, warnings := []map[string]any{}, []string{}
-	if s.Templates != nil {
-		problems, err := ask()
-		if err != nil {
-			if ctx.Err() != nil { // it is the request that has no time left
-				return nil, ctx.Err()
-			}
-			warnings = append(warnings, warning(at+" was not validated by the API server: "+err.Error()))
+	problems, err := ask()
+	if err != nil {
+		if ctx.Err() != nil { // it is the request that has no time left
+			return nil, ctx.Err()
 		}
-		for _, p := range problems {
-			errs = append(errs, problem(p.Field, p.Type, p.Body))
-		}
+		warnings = append(warnings, warning(at+" was not validated by the API server: "+err.Error()))
+	}
+	if len(problems) == 0 && err == nil {
+		return nothing, nil
+	}
+	for _, p := range problems {
+		errs = append(errs, problem(p.Field, p.Type, p.Body))
 	}
 	return term(map[string]any{"errors": errs, "warnings": warnings})
 }

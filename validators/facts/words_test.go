@@ -155,3 +155,19 @@ func TestSelectorsOfOnePodOverlap(t *testing.T) {
 		}
 	})
 }
+
+func TestEncode(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"b": [1, -2.50, true, null, "é\n\u0000<&>"], "a": {}}`: `{"a":{},"b":[1,-2.50,true,null,"é\n\u0000<&>"]}`,
+		`9007199254740993`: `9007199254740993`, `[]`: `[]`, `""`: `""`,
+	} {
+		if got, err := encode(ast.MustParseTerm(text)); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{`{1, 2}`, `{1: 2}`, `[{1: 2}]`} {
+		if got, err := encode(ast.MustParseTerm(text)); err == nil {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}

@@ -78,6 +78,10 @@ func scenarios() []scenario {
 			body: reviews.Creation(), target: target{cpu: 3 * time.Millisecond},
 		},
 		scenario{
+			name: "CloneSet CREATE through all rules", path: "/validate-apps-kruise-io-cloneset", answer: accepted, sidecarSets: 1,
+			body: reviews.Workload(), target: target{ratio: 8},
+		},
+		scenario{
 			name: "Conversion of a SidecarSet", path: "/convert", body: reviews.Conversion(), answer: converted, sidecarSets: 1, target: target{ratio: 2},
 		},
 	)

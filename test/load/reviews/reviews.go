@@ -149,6 +149,24 @@ func Creation() []byte {
 	return request("CREATE", "apps.kruise.io", "v1beta1", "SidecarSet", "sidecarsets", object)
 }
 
+// Workload creates a CloneSet of that Pod, with something for every rule to look at.
+func Workload() []byte {
+	labels := map[string]any{"app": "nginx"}
+	return request("CREATE", "apps.kruise.io", "v1beta1", "CloneSet", "clonesets", map[string]any{
+		"apiVersion": "apps.kruise.io/v1beta1", "kind": "CloneSet",
+		"metadata": map[string]any{"name": "web", "namespace": "shop", "labels": labels},
+		"spec": map[string]any{
+			"replicas": 5, "selector": map[string]any{"matchLabels": labels}, "minReadySeconds": 5, "progressDeadlineSeconds": 600,
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": podSpec()},
+			"updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{
+				"podUpdatePolicy": "InPlaceIfPossible", "partition": "20%", "maxUnavailable": "20%", "maxSurge": 1,
+				"priorityStrategy":      map[string]any{"orderPriority": []any{map[string]any{"orderedKey": "order"}}},
+				"inPlaceUpdateStrategy": map[string]any{"gracePeriodSeconds": 10},
+			}},
+		},
+	})
+}
+
 // Conversion asks for a SidecarSet, stored as v1alpha1, in v1beta1.
 func Conversion() []byte {
 	object := sidecarSet("stored", "stored", 1)
