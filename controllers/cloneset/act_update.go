@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
@@ -53,21 +55,58 @@ func (r *Reconciler) writePod(ctx context.Context, pod *corev1.Pod, resize, patc
 	return nil
 }
 
-// move brings Pods to another revision. The first error ends the wave.
+// budgetDelay is when to ask a budget again that has refused.
+const budgetDelay = time.Second
+
+// errRefused ends a wave without being an error.
+var errRefused = errors.New("refused by a PodUnavailableBudget")
+
+// askBudget asks before anything is done to the Pod: admission would refuse the update when traffic has left already.
+func (r *Reconciler) askBudget(ctx context.Context, pod *corev1.Pod) error {
+	if r.Budget == nil {
+		return nil
+	}
+	allowed, why, err := r.Budget(ctx, pod)
+	if err != nil {
+		return fmt.Errorf("asking the budget of Pod %s: %w", pod.Name, err)
+	}
+	if !allowed {
+		log.FromContext(ctx).V(1).Info("a budget refuses an update for now", "pod", pod.Name, "reason", why)
+		return errRefused
+	}
+	return nil
+}
+
+// move brings Pods to another revision. The first error, or the first refusal of a budget, ends the wave.
 func (r *Reconciler) move(ctx context.Context, p *Plan, o *outcome) {
 	if o.updateErr != nil {
 		return
 	}
 	var mutex sync.Mutex
+	refused := false
 	n, err := inParallel(len(p.Moves), func(i int) error {
 		wait, err := r.moveOne(ctx, p.Moves[i], o)
 		mutex.Lock()
 		defer mutex.Unlock()
+		if errors.Is(err, errRefused) {
+			refused, wait = true, budgetDelay
+		}
 		o.wake = sooner(o.wake, wait)
 		return err
 	})
 	o.written += n
+	if refused {
+		err = withoutRefusals(err)
+	}
 	o.updateErr = errors.Join(o.updateErr, err)
+}
+
+func withoutRefusals(err error) error {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return err
+	}
+	return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(e error) bool { return errors.Is(e, errRefused) })...)
 }
 
 func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Duration, error) {
@@ -85,6 +124,9 @@ func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Dura
 		o.failed(failedUpdatePodReCreate, err)
 		return 0, err
 	case Change:
+		if err := r.askBudget(ctx, pod); err != nil {
+			return 0, err
+		}
 		wait, err := r.changeInPlace(ctx, pod, m)
 		if err == nil {
 			o.normal(successfulUpdatePodInPlace, "updated Pod %s in place to %s", pod.Name, m.To.Name)

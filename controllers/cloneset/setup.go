@@ -6,19 +6,15 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/internal/features"
 )
@@ -37,6 +33,8 @@ type Setup struct {
 	Workers int
 	// ExcludePreparingDelete is Settings.ExcludePreparingDelete.
 	ExcludePreparingDelete bool
+	// Budget is Options.Budget.
+	Budget Budget
 	// Registerer is where the controller's metric goes.
 	Registerer prometheus.Registerer
 }
@@ -56,24 +54,18 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 		return err
 	}
 	r := New(Options{
-		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings,
+		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings, Budget: s.Budget,
 		//nolint:staticcheck // The newer events API does not name the component, and lets a scale-out write an event a Pod.
 		Recorder: mgr.GetEventRecorderFor(Name),
 		NewID:    func() string { return s.Random(idLength) },
 	})
 	r.leaked = func(namespace, name string) { leaks.WithLabelValues(namespace, name).Inc() }
 	options.MaxConcurrentReconciles = s.Workers
-	relevant := always
-	if s.Gates.Enabled(features.CloneSetEventHandlerOptimization) {
-		relevant = matters
+	b := builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options)
+	for _, w := range r.Watches(mgr.GetScheme(), mgr.GetRESTMapper(), s.Gates.Enabled(features.CloneSetEventHandlerOptimization)) {
+		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
-	err = builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options).
-		For(&v1beta1.CloneSet{}, builder.WithPredicates(exceptStatus())).
-		Watches(&corev1.Pod{}, r.podEvents(relevant)).
-		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1beta1.CloneSet{}, handler.OnlyControllerOwner()),
-			builder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
-		Complete(r)
-	if err != nil {
+	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("adding controller %s: %w", Name, err)
 	}
 	return nil
