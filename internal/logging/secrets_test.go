@@ -45,7 +45,7 @@ func TestNoVerbosityShowsBodies(t *testing.T) {
 		}
 		ctx := klog.NewContext(t.Context(), log)
 		talk(ctx, t, api.URL)
-		talk(context.Background(), t, api.URL)
+		talk(t.Context(), t, api.URL) // its log is the global one
 		klog.Flush()
 		if strings.Contains(out.String(), "sesame") || strings.Contains(out.String(), "c2VzYW1l") {
 			t.Errorf("--v=%s shows a secret:\n%s", verbosity, out.String())
