@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
 
-// settleClaims gives claims to the Pods that end with them, and deletes those whose Pod is gone.
+// settleClaims gives claims to the Pods that end with them, deletes those whose Pod is gone, and makes those again that
+// a Pod waits for.
 func (r *Reconciler) settleClaims(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
 	n, err := inParallel(len(p.Claims), func(i int) error {
 		c, heir := p.Claims[i].Claim.DeepCopy(), p.Claims[i].Heir
@@ -33,6 +34,9 @@ func (r *Reconciler) settleClaims(ctx context.Context, set *v1beta1.CloneSet, p 
 		o.failed(failedDelete, err)
 		return err
 	})
+	o.written += n
+	o.scaleErr = errors.Join(o.scaleErr, err)
+	n, err = inParallel(len(p.Missing), func(i int) error { return r.createClaim(ctx, p.Missing[i]) })
 	o.written += n
 	o.scaleErr = errors.Join(o.scaleErr, err)
 }

@@ -1,6 +1,8 @@
 package cloneset
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -49,4 +51,27 @@ func withID(pods []*corev1.Pod, id string) *corev1.Pod {
 		}
 	}
 	return nil
+}
+
+// planMissingClaims makes claims again that a Pod waits for. Another leader may have taken one for an orphan before the
+// creation of its Pod, which was under way, was carried out. A Pod that is on a node has its claims, and keeps them.
+func (p *planner) planMissingClaims() {
+	templates := p.set.Spec.VolumeClaimTemplates
+	for _, pod := range p.seen.pods.Active {
+		if pod.Spec.NodeName != "" || len(templates) == 0 {
+			continue
+		}
+		for i := range templates {
+			c := p.newClaim(&templates[i], pod.Labels[v1beta1.CloneSetInstanceIDLabel])
+			if uses(pod, c.Name) && !p.hasClaim(c.Name) {
+				p.plan.Missing = append(p.plan.Missing, c)
+			}
+		}
+	}
+}
+
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
 }

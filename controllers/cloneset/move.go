@@ -69,6 +69,21 @@ func (p *planner) planMoves() {
 	}
 }
 
+// keepClosed leaves the gate of a Pod as it is that is changed in place now: it would be opened only to be closed again,
+// and traffic would come back in between. It is closed but unchanged after a sync that failed there.
+func (p *planner) keepClosed() {
+	changed := map[*corev1.Pod]bool{}
+	for _, m := range p.plan.Moves {
+		changed[m.Pod] = m.How == Change && m.Err == nil && m.Change.MustLeaveService(m.Pod)
+	}
+	for i := range p.plan.Refresh {
+		if refresh := &p.plan.Refresh[i]; changed[refresh.Pod] {
+			refresh.Conditions = slices.DeleteFunc(refresh.Conditions, func(c corev1.PodCondition) bool { return c.Type == v1beta1.InPlaceUpdateReady })
+		}
+	}
+	p.plan.Refresh = slices.DeleteFunc(p.plan.Refresh, Refresh.empty)
+}
+
 // candidates leaves out Pods that are going, and those in grace: what they wait for would be overwritten. One that is
 // Updated has no grace left.
 func (p *planner) candidates(side []*corev1.Pod) []*corev1.Pod {

@@ -51,15 +51,20 @@ func (p *planner) newPod(at *appsv1.ControllerRevision, id string) (NewPod, erro
 	templates := p.set.Spec.VolumeClaimTemplates
 	pod.Spec.Volumes = volumeclaim.Volumes(template.Spec.Volumes, templates, pod.Name)
 	made := NewPod{Pod: pod}
-	labels := map[string]string{}
-	maps.Copy(labels, p.set.Spec.Selector.MatchLabels)
-	labels[v1beta1.CloneSetInstanceIDLabel] = id
 	for i := range templates {
-		if c := volumeclaim.New(&templates[i], p.set.Namespace, pod.Name, labels, owner); !p.hasClaim(c.Name) {
+		if c := p.newClaim(&templates[i], id); !p.hasClaim(c.Name) {
 			made.Claims = append(made.Claims, c)
 		}
 	}
 	return made, nil
+}
+
+// newClaim is the claim of the Pod with an id, by a template.
+func (p *planner) newClaim(template *corev1.PersistentVolumeClaim, id string) *corev1.PersistentVolumeClaim {
+	labels := map[string]string{}
+	maps.Copy(labels, p.set.Spec.Selector.MatchLabels)
+	labels[v1beta1.CloneSetInstanceIDLabel] = id
+	return volumeclaim.New(template, p.set.Namespace, podName(p.set, id), labels, *metav1.NewControllerRef(p.set, kind))
 }
 
 func (p *planner) hasClaim(name string) bool {

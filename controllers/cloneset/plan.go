@@ -14,13 +14,15 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
 )
 
-// Plan is all that one sync may do, in this order: Release, Claims, Update's revision, PreDownload, Scale; then, if
-// scaling changed nothing, Refresh and Moves; then the status, Prune and Surplus.
+// Plan is all that one sync may do, in this order: Release, Claims, Missing, Update's revision, PreDownload, Scale; then,
+// if scaling changed nothing, Refresh and Moves; then the status, Prune and Surplus.
 type Plan struct {
 	// Release are Pods whose labels have left the selector.
 	Release []*corev1.Pod
 	// Claims are what becomes of claims whose Pod is gone.
 	Claims []OrphanClaim
+	// Missing are claims without which a Pod cannot start.
+	Missing []*corev1.PersistentVolumeClaim
 	// Update is the revision of the template.
 	Update      revision.Update
 	PreDownload predownload.Plan
@@ -73,6 +75,7 @@ func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Set
 	}
 	p.plan.Release = seen.pods.Release
 	p.planOrphanClaims()
+	p.planMissingClaims()
 	if err := p.planPreDownload(); err != nil {
 		return nil, err
 	}
@@ -81,6 +84,7 @@ func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Set
 	}
 	p.planRefresh()
 	p.planMoves()
+	p.keepClosed()
 	p.planPrune()
 	p.planSurplus()
 	return p.plan, nil
