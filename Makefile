@@ -71,7 +71,7 @@ e2e: control-plane ## every test on real nodes
 
 .PHONY: load
 load: control-plane ## Pods created while everything is restarted, rotated, killed, or switched to cert-manager; a cold start among 10,000 SidecarSets (25 minutes)
-	FAIRLEAD_REQUIRE_CLUSTER=1 FAIRLEAD_KUBERNETES_VERSION=$(K8S) go test -tags load -count 1 -timeout 60m -p 1 -v ./test/load/disruption ./test/certificates
+	FAIRLEAD_REQUIRE_CLUSTER=1 FAIRLEAD_KUBERNETES_VERSION=$(K8S) go test -tags load -count 1 -timeout 60m -p 1 -v ./test/load/disruption ./test/certificates ./test/budget
 
 .PHONY: race
 race: ## unit tests with the race detector
