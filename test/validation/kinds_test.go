@@ -45,26 +45,26 @@ func everyKind(t *testing.T, w *world) {
 	for _, object := range manifests[map[string]any](t, goodKinds) {
 		t.Run(fmt.Sprint(object["apiVersion"], " ", object["kind"]), func(t *testing.T) {
 			manifest := text(t, object)
-			out, err := w.kubectl(manifest, apply...)
+			out, err := w.Try(manifest, apply...)
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			read := func() map[string]any {
 				var list struct{ Items []map[string]any }
-				out := w.must(manifest, "get", "-o", "json", "-f", "-")
+				out := w.Must(manifest, "get", "-o", "json", "-f", "-")
 				if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 1 {
 					t.Fatalf("%v: %s", err, out)
 				}
 				return list.Items[0]
 			}
 			before := read()
-			if again, err := w.kubectl(manifest, apply...); err != nil {
+			if again, err := w.Try(manifest, apply...); err != nil {
 				t.Errorf("applied again: %v: %s", err, again)
 			}
 			if version := at(t, read(), "metadata", "resourceVersion"); version != at(t, before, "metadata", "resourceVersion") {
 				t.Errorf("applied again something is stored: %s", cmp.Diff(before, read()))
 			}
-			if _, err := w.kubectl(manifest, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+			if _, err := w.Try(manifest, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
 				t.Errorf("applied by the server: %v", err)
 			}
 			if diff := cmp.Diff(before["spec"], read()["spec"]); diff != "" {
@@ -73,7 +73,7 @@ func everyKind(t *testing.T, w *world) {
 			if generation := at(t, read(), "metadata", "generation"); generation != 1.0 {
 				t.Errorf("generation %v", generation)
 			}
-			replaced, err := w.kubectl(manifest, "replace", "-f", "-")
+			replaced, err := w.Try(manifest, "replace", "-f", "-")
 			if err != nil {
 				t.Fatalf("replaced: %v: %s", err, replaced)
 			}
@@ -149,20 +149,20 @@ func templateMistakes(t *testing.T, w *world) {
 	file := func(name string) []string {
 		return []string{"apply", "--validate=false", "-f", "testdata/015/" + name + ".yaml"}
 	}
-	w.refused(t, "", file("01-cloneset-misplaced-volumes"), "is invalid", "spec.template.spec.containers[0].volumeMounts[0].name", "data-vol")
-	if _, err := w.kubectl("", "get", "clone", "whoami"); err == nil || !strings.Contains(err.Error(), "NotFound") {
+	w.On(t).Refused("", file("01-cloneset-misplaced-volumes"), "is invalid", "spec.template.spec.containers[0].volumeMounts[0].name", "data-vol")
+	if _, err := w.Try("", "get", "clone", "whoami"); err == nil || !strings.Contains(err.Error(), "NotFound") {
 		t.Errorf("what was refused is there: %v", err)
 	}
-	w.refused(t, "", file("02-statefulset-envfrom"), "is invalid", "spec.template.spec.containers[1].envFrom")
-	if out, err := w.kubectl("", file("03-cloneset-claim-mount")...); err != nil {
+	w.On(t).Refused("", file("02-statefulset-envfrom"), "is invalid", "spec.template.spec.containers[1].envFrom")
+	if out, err := w.Try("", file("03-cloneset-claim-mount")...); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	patch := []string{"patch", "clone", "whoami", "--type=merge", "--patch-file", "testdata/015/04-patch-bad.yaml"}
 	for _, args := range [][]string{patch, append(patch, "--dry-run=server")} {
-		w.refused(t, "", args, "spec.template.spec.containers[0].volumeMounts[1].name", "cache")
+		w.On(t).Refused("", args, "spec.template.spec.containers[0].volumeMounts[1].name", "cache")
 	}
 	var stored map[string]any
-	if err := json.Unmarshal([]byte(w.must("", "get", "clone", "whoami", "-o", "json")), &stored); err != nil {
+	if err := json.Unmarshal([]byte(w.Must("", "get", "clone", "whoami", "-o", "json")), &stored); err != nil {
 		t.Fatal(err)
 	}
 	if at(t, stored, "metadata", "generation") != 1.0 || at(t, stored, "spec", "template", "spec", "containers", 0, "image") != "bank.test/web:v1" {
@@ -174,7 +174,7 @@ func templateMistakes(t *testing.T, w *world) {
 	}
 	never := strings.Replace(string(both), "      containers:\n", "      restartPolicy: Never\n      containers:\n", 1)
 	never = strings.Replace(never, "name: whoami, namespace", "name: both, namespace", 1)
-	w.refused(t, never, []string{"apply", "--validate=false", "-f", "-"},
+	w.On(t).Refused(never, []string{"apply", "--validate=false", "-f", "-"},
 		"spec.template.spec.restartPolicy", "spec.template.spec.containers[0].volumeMounts[0].name")
 }
 
@@ -184,12 +184,12 @@ func jobMistakes(t *testing.T, w *world) {
 		return []string{"apply", "--validate=false", "-f", "testdata/021/" + name + ".yaml"}
 	}
 	read := func(kind, name string) (stored map[string]any) {
-		if err := json.Unmarshal([]byte(w.must("", "get", kind, name, "-o", "json")), &stored); err != nil {
+		if err := json.Unmarshal([]byte(w.Must("", "get", kind, name, "-o", "json")), &stored); err != nil {
 			t.Fatal(err)
 		}
 		return stored
 	}
-	w.must("", file("01-broadcastjob")...)
+	w.Must("", file("01-broadcastjob")...)
 	sweep := read("bcj", "sweep")
 	for _, want := range []struct {
 		value any
@@ -204,17 +204,17 @@ func jobMistakes(t *testing.T, w *world) {
 			t.Errorf("%v: %s", want.path, diff)
 		}
 	}
-	w.must("", file("02-cron-misplaced")...)
+	w.Must("", file("02-cron-misplaced")...)
 	if got := at(t, read("acj", "hello"), "spec", "template", "broadcastJobTemplate", "spec", "template", "spec", "restartPolicy"); got != "OnFailure" {
 		t.Errorf("restartPolicy %v", got)
 	}
-	w.refused(t, "", file("03-cron-job-no-policy"), "is invalid", "spec.template.jobTemplate.spec.template.spec.restartPolicy")
-	w.refused(t, "", file("04-cron-zone-twice"), "is invalid", "spec.timeZone")
-	w.refused(t, "", file("05-cron-long-name"), "is invalid", "metadata.name", "52")
+	w.On(t).Refused("", file("03-cron-job-no-policy"), "is invalid", "spec.template.jobTemplate.spec.template.spec.restartPolicy")
+	w.On(t).Refused("", file("04-cron-zone-twice"), "is invalid", "spec.timeZone")
+	w.On(t).Refused("", file("05-cron-long-name"), "is invalid", "metadata.name", "52")
 	long, err := os.ReadFile("testdata/021/05-cron-long-name.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const name = "logpusher-post-logpusher-base-adjusted-log-pusher-nightly"
-	w.must(strings.Replace(string(long), name, name[:52], 1), apply...)
+	w.Must(strings.Replace(string(long), name, name[:52], 1), apply...)
 }

@@ -1,28 +1,20 @@
 package validation
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/test/addresses"
-	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/webhook/replica"
+	"github.com/fairlead-io/fairlead/test/inprocess"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 const (
 	crds = "../../charts/kruise/files/crds"
-	// patience is for what takes a Lease, which is sought every 2 s, and a busy machine.
-	patience = 60 * time.Second
-	base     = `
+	base = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: kruise-system}
@@ -41,22 +33,19 @@ metadata: {name: kruise-anchor}
 
 // world is an API server with the admission service.
 type world struct {
-	*testing.T
-	*cluster.Cluster
+	inprocess.World
 	client *kubernetes.Clientset
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	c := cluster.ForTest(t, cluster.Options{Level: cluster.LevelAPIServer})
-	client, err := c.Client()
-	if err != nil {
+	w := &world{World: inprocess.NewWorld(t)}
+	var err error
+	if w.client, err = w.Client(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Cluster: c, client: client}
-	w.must("", "apply", "--server-side", "-f", crds)
-	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", crds)
-	w.must(base, "apply", "-f", "-")
+	w.Define(crds)
+	w.Must(base, "apply", "-f", "-")
 	w.serve()
 	return w
 }
@@ -65,72 +54,19 @@ func newWorld(t *testing.T) *world {
 func (w *world) serve() {
 	w.Helper()
 	address := addresses.Free(w, addresses.Loopback)
-	gates := features.New("")
-	if err := gates.Set("ImagePullJobGate=true,ResourceDistributionGate=true"); err != nil {
-		w.Fatal(err)
-	}
-	run := replica.Cluster{
-		REST: w.RESTConfig(), Secret: "kruise-webhook-certs", Identity: "replica",
-		Options: replica.Options{
-			BindAddress: address, Gates: gates, Log: logr.Discard(), AccessLog: io.Discard,
-			Table: table.Config{Host: address}, ShutdownGrace: 5 * time.Second,
-		},
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- run.Run(ctx) }()
-	w.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			w.Error(err)
-		}
-	})
-	w.until("rules are asked", func() bool {
-		_, err := w.kubectl(sidecarSet("probe", "{}", ""), "apply", "--dry-run=server", "-f", "-")
+	run := w.Replica(address, "ImagePullJobGate=true,ResourceDistributionGate=true")
+	run.REST, run.Table = w.RESTConfig(), table.Config{Host: address}
+	w.Part("the replica", run.Run)
+	w.Until("rules are asked", func() bool {
+		_, err := w.Try(sidecarSet("probe", "{}", ""), "apply", "--dry-run=server", "-f", "-")
 		return err != nil && strings.Contains(err.Error(), "at least one container or init container")
 	})
-}
-
-func (w *world) until(what string, holds func() bool) {
-	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("not within %s: %s", patience, what)
-		}
-	}
-}
-
-func (w *world) kubectl(stdin string, args ...string) (string, error) {
-	return w.KubectlInput(w.Context(), strings.NewReader(stdin), args...)
-}
-
-func (w *world) must(stdin string, args ...string) string {
-	w.Helper()
-	out, err := w.kubectl(stdin, args...)
-	if err != nil {
-		w.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-// refused runs kubectl, which must fail and say all of want.
-func (w *world) refused(t *testing.T, stdin string, args []string, want ...string) {
-	t.Helper()
-	out, err := w.kubectl(stdin, args...)
-	if err == nil {
-		t.Fatalf("kubectl %s is accepted: %s", strings.Join(args, " "), out)
-	}
-	for _, part := range want {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("kubectl %s: %v; want %q in it", strings.Join(args, " "), err, part)
-		}
-	}
 }
 
 // read returns a SidecarSet as the version shows it.
 func (w *world) read(version, name string) (object map[string]any) {
 	w.Helper()
-	out := w.must("", "get", "sidecarsets."+version+".apps.kruise.io", name, "-o", "json")
+	out := w.Must("", "get", "sidecarsets."+version+".apps.kruise.io", name, "-o", "json")
 	if err := json.Unmarshal([]byte(out), &object); err != nil {
 		w.Fatal(err)
 	}

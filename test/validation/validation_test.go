@@ -42,9 +42,9 @@ func at(t *testing.T, object any, path ...any) any {
 // volumes: all kinds of volumes are accepted, defaulted and kept, and what is wrong about mounts is named.
 func volumes(t *testing.T, w *world) {
 	const file = "testdata/01-sidecarset.yaml"
-	w.must("", "apply", "-f", file)
-	w.must("", "apply", "-f", file)
-	w.must("", "patch", "sidecarsets.v1beta1.apps.kruise.io", "vols", "--type=merge", "-p", `{"metadata":{"annotations":{"mine":"x"}}}`)
+	w.Must("", "apply", "-f", file)
+	w.Must("", "apply", "-f", file)
+	w.Must("", "patch", "sidecarsets.v1beta1.apps.kruise.io", "vols", "--type=merge", "-p", `{"metadata":{"annotations":{"mine":"x"}}}`)
 	alpha, beta := w.read("v1alpha1", "vols"), w.read("v1beta1", "vols")
 	list := at(t, beta, "spec", "volumes").([]any)
 	var names []any
@@ -84,16 +84,16 @@ func volumes(t *testing.T, w *world) {
 			t.Errorf("%v: %s", want.path, diff)
 		}
 	}
-	w.refused(t, "", []string{"apply", "--validate=false", "-f", "testdata/02-bad-indent.yaml"},
+	w.On(t).Refused("", []string{"apply", "--validate=false", "-f", "testdata/02-bad-indent.yaml"},
 		"spec.containers[0].volumeMounts[0].mountPath: Required value")
-	w.refused(t, "", []string{"apply", "-f", "testdata/03-undeclared.yaml"},
+	w.On(t).Refused("", []string{"apply", "-f", "testdata/03-undeclared.yaml"},
 		"spec.initContainers[0].volumeMounts[0].name", `"nowhere"`)
 }
 
 // mistakes: what could never become a Pod is refused when it is written, all of it in one answer, on updates and dry runs
 // too, and changes nothing.
 func mistakes(t *testing.T, w *world) {
-	w.refused(t, sidecarSet("many", "{}", `
+	w.On(t).Refused(sidecarSet("many", "{}", `
   updateStrategy: {type: Sometimes}
   containers:
   - {name: side, image: "bank.test/tool:v1", volumeMounts: [{name: cache, mountPath: /cache}], envFrom: [{}]}
@@ -106,7 +106,7 @@ func mistakes(t *testing.T, w *world) {
 		`* spec.containers[1].name: Duplicate value: "side"`,
 		`* spec.containers[1].image: Required value`,
 		`* spec.containers[1].podInjectPolicy: Unsupported value: "Middle"`)
-	w.must(sidecarSet("whoami", "{}", `
+	w.Must(sidecarSet("whoami", "{}", `
   containers: [{name: side, image: "bank.test/web:v1"}]
 `), apply...)
 	patch := `{"spec":{"containers":[{"name":"side","image":"bank.test/web:v2","volumeMounts":[{"name":"cache","mountPath":"/cache"}]}]}}`
@@ -114,16 +114,16 @@ func mistakes(t *testing.T, w *world) {
 		{"patch", "sidecarset", "whoami", "--type=merge", "-p", patch},
 		{"patch", "sidecarset", "whoami", "--type=merge", "-p", patch, "--dry-run=server"},
 	} {
-		w.refused(t, "", args, "spec.containers[0].volumeMounts[0].name", "cache")
+		w.On(t).Refused("", args, "spec.containers[0].volumeMounts[0].name", "cache")
 	}
 	now := w.read("v1beta1", "whoami")
 	if at(t, now, "metadata", "generation") != 1.0 || at(t, now, "spec", "containers", 0, "image") != "bank.test/web:v1" {
 		t.Errorf("a refused update left %v", now)
 	}
-	w.must(sidecarSet("init-only", "{}", `
+	w.Must(sidecarSet("init-only", "{}", `
   initContainers: [{name: setup, image: "bank.test/job:v1"}]
 `), apply...)
-	w.refused(t, strings.Replace(sidecarSet("old-fields", "{}", `
+	w.On(t).Refused(strings.Replace(sidecarSet("old-fields", "{}", `
   namespace: shop
   namespaceSelector: {matchLabels: {team: a}}
   containers: [{name: side, image: "bank.test/tool:v1"}]
@@ -132,40 +132,40 @@ func mistakes(t *testing.T, w *world) {
 
 // otherObjects: other SidecarSets, revisions and the allow-list are looked up in the cluster.
 func otherObjects(t *testing.T, w *world) {
-	w.must(sidecarSet("first", "{}", `
+	w.Must(sidecarSet("first", "{}", `
   containers: [{name: shared, image: "bank.test/tool:v1"}]
 `), apply...)
 	clash := strings.Replace(sidecarSet("second", "{}", `
   containers: [{name: shared, image: "bank.test/tool:v1"}]
 `), "app: second", "app: first", 1)
-	w.until("the watch tells of a SidecarSet", func() bool {
-		_, err := w.kubectl(clash, "apply", "--dry-run=server", "-f", "-")
+	w.Until("the watch tells of a SidecarSet", func() bool {
+		_, err := w.Try(clash, "apply", "--dry-run=server", "-f", "-")
 		return err != nil
 	})
-	w.refused(t, clash, apply, `spec.containers[0].name: Duplicate value: "shared": SidecarSet "first", which may select the same Pods`)
-	w.must(sidecarSet("base-of", "{}", `
+	w.On(t).Refused(clash, apply, `spec.containers[0].name: Duplicate value: "shared": SidecarSet "first", which may select the same Pods`)
+	w.Must(sidecarSet("base-of", "{}", `
   containers: [{name: agent, image: "bank.test/tool:v1"}]
 `), apply...)
-	w.must(strings.Replace(sidecarSet("canary", `{apps.kruise.io/sidecarset-canary: "true", apps.kruise.io/sidecarset-base: base-of}`, `
+	w.Must(strings.Replace(sidecarSet("canary", `{apps.kruise.io/sidecarset-canary: "true", apps.kruise.io/sidecarset-base: base-of}`, `
   updateStrategy: {type: NotUpdate}
   containers: [{name: agent, image: "bank.test/tool:v2"}]
 `), "app: canary", "app: base-of", 1), apply...)
 
 	pin := []string{"patch", "sidecarset", "first", "--type=merge", "-p", `{"spec":{"injectionStrategy":{"revision":{"revisionName":"first-1"}}}}`}
-	w.refused(t, "", pin, `spec.injectionStrategy.revision.revisionName: Not found: "first-1"`)
-	w.must(`
+	w.On(t).Refused("", pin, `spec.injectionStrategy.revision.revisionName: Not found: "first-1"`)
+	w.Must(`
 apiVersion: apps/v1
 kind: ControllerRevision
 metadata: {name: first-1, namespace: kruise-system, labels: {kruise.io/sidecarset-name: first, apps.kruise.io/sidecarset-custom-version: v1}}
 revision: 1
 data: {}
 `, apply...)
-	w.must("", pin...)
+	w.Must("", pin...)
 	byVersion := func(version string) []string {
 		return []string{"patch", "sidecarset", "first", "--type=merge", "-p", `{"spec":{"injectionStrategy":{"revision":{"revisionName":null,"customVersion":"` + version + `"}}}}`}
 	}
-	w.must("", byVersion("v1")...)
-	w.refused(t, "", byVersion("v2"), `spec.injectionStrategy.revision.customVersion: Not found: "v2"`)
+	w.Must("", byVersion("v1")...)
+	w.On(t).Refused("", byVersion("v2"), `spec.injectionStrategy.revision.customVersion: Not found: "v2"`)
 
 	annotated := func(key string) string {
 		return sidecarSet("annotated", "{}", `
@@ -173,16 +173,16 @@ data: {}
   patchPodMetadata: [{annotations: {`+key+`: x}}]
 `)
 	}
-	w.must(annotated("ok/one"), apply...)
-	w.refused(t, annotated("other/one"), apply, "spec.patchPodMetadata[0].annotations[other/one]: Forbidden", "SidecarSet_PatchPodMetadata_WhiteList")
+	w.Must(annotated("ok/one"), apply...)
+	w.On(t).Refused(annotated("other/one"), apply, "spec.patchPodMetadata[0].annotations[other/one]: Forbidden", "SidecarSet_PatchPodMetadata_WhiteList")
 }
 
 // restarts: the rules accept what the capture of a request makes of it, and neither lets it be changed afterwards.
 func restarts(t *testing.T, w *world) {
 	const file = "../../charts/kruise/files/crds/apps.kruise.io_containerrecreaterequests.yaml"
-	w.must("", "apply", "--server-side", "-f", file)
-	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", file)
-	w.must(`
+	w.Must("", "apply", "--server-side", "-f", file)
+	w.Must("", "wait", "--for=condition=Established", "--timeout=60s", "-f", file)
+	w.Must(`
 apiVersion: v1
 kind: Node
 metadata: {name: n1}
@@ -196,7 +196,7 @@ kind: Pod
 metadata: {name: web-0, namespace: default}
 spec: {nodeName: n1, containers: [{name: app, image: "bank.test/web:v1"}]}
 `, apply...)
-	w.must("", "patch", "pod", "web-0", "--subresource=status", "--type=merge", "-p",
+	w.Must("", "patch", "pod", "web-0", "--subresource=status", "--type=merge", "-p",
 		`{"status":{"phase":"Running","containerStatuses":[{"name":"app","image":"i","imageID":"i","ready":true,"restartCount":2,"containerID":"containerd://1"}]}}`)
 	request := func(spec string) string {
 		return `
@@ -205,9 +205,9 @@ kind: ContainerRecreateRequest
 metadata: {name: again, namespace: default}
 spec: {podName: web-0, containers: [{name: app}]` + spec + "}\n"
 	}
-	w.refused(t, request(", activeDeadlineSeconds: 1"), apply, "activeDeadlineSeconds")
-	w.must(request(", activeDeadlineSeconds: 30"), apply...)
-	w.refused(t, "", []string{"patch", "crr", "again", "--type=merge", "-p", `{"spec":{"ttlSecondsAfterFinished":5}}`}, "spec: Forbidden")
-	w.refused(t, "", []string{"label", "crr", "again", "crr.apps.kruise.io/pod-uid-"}, "metadata.labels[crr.apps.kruise.io/pod-uid]: Forbidden")
-	w.must("", "label", "crr", "again", "mine=x")
+	w.On(t).Refused(request(", activeDeadlineSeconds: 1"), apply, "activeDeadlineSeconds")
+	w.Must(request(", activeDeadlineSeconds: 30"), apply...)
+	w.On(t).Refused("", []string{"patch", "crr", "again", "--type=merge", "-p", `{"spec":{"ttlSecondsAfterFinished":5}}`}, "spec: Forbidden")
+	w.On(t).Refused("", []string{"label", "crr", "again", "crr.apps.kruise.io/pod-uid-"}, "metadata.labels[crr.apps.kruise.io/pod-uid]: Forbidden")
+	w.Must("", "label", "crr", "again", "mine=x")
 }
