@@ -27,7 +27,9 @@ type outcome struct {
 	wake     time.Duration
 }
 
-func (o *outcome) changed() bool { return o.written > 0 }
+// changed tells whether the next sync finds something else to do. It does after a collision: no event of Pods, and none
+// of the status, would call for it.
+func (o *outcome) changed() bool { return o.written > 0 || o.collided }
 
 func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr) }
 

@@ -25,7 +25,6 @@ func (r *Reconciler) report(ctx context.Context, set *v1beta1.CloneSet, p *Plan,
 	status := p.Status.DeepCopy()
 	if o.collided {
 		status.CollisionCount = ptr.To(ptr.Deref(status.CollisionCount, 0) + 1)
-		o.written++ // so that the next sync comes soon
 	}
 	if set.DeletionTimestamp == nil {
 		reportFailure(status, v1beta1.CloneSetConditionFailedScale, o.scaleErr, now)

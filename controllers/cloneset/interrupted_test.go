@@ -1,0 +1,76 @@
+package cloneset
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestACollisionIsFollowedUp waits for no event: the status, which a collision changes, wakes nobody.
+func TestACollisionIsFollowedUp(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	name := w.set().Status.UpdateRevision
+	other := newWorld(t)
+	taken := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: runtime.RawExtension{Raw: []byte(`{}`)}}
+	other.must(other.Create(t.Context(), taken))
+	result := other.sync()
+	if n := *other.set().Status.CollisionCount; n != 1 || len(other.pods()) != 0 || result.RequeueAfter <= 0 || result.RequeueAfter > lookAgain {
+		t.Errorf("after the collision: count %d, %d Pods, next sync in %v; want one, none, and soon", n, len(other.pods()), result.RequeueAfter)
+	}
+}
+
+// TestAMissingClaimComesBack is for a Pod that was created when its claim had been taken for an orphan already.
+func TestAMissingClaimComesBack(t *testing.T) {
+	w := newWorld(t, claims("1Gi"), replicas(2))
+	w.sync()
+	first := w.claimNames()
+	if len(first) != 2 {
+		t.Fatalf("claims %v, want two", first)
+	}
+	lost := w.claims()[0]
+	w.must(w.Client.Delete(t.Context(), &lost))
+	w.sync()
+	if got := w.claimNames(); !slices.Equal(got, first) {
+		t.Errorf("claims %v, want %v", got, first)
+	}
+	w.settle()
+	lost = w.claims()[0]
+	w.must(w.Client.Delete(t.Context(), &lost))
+	w.settle()
+	if got := w.claimNames(); len(got) != 1 {
+		t.Errorf("claims %v of Pods that run; want no new one", got)
+	}
+}
+
+// TestAGateIsNotOpenedToBeClosed has the change of a Pod fail whose gate is closed already.
+func TestAGateIsNotOpenedToBeClosed(t *testing.T) {
+	w := newWorld(t, inPlace, replicas(1), limits("0", "1", "0"))
+	w.settle()
+	failures := 1
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod && verb == "patch" && failures > 0 {
+			failures--
+			return apierrors.NewConflict(corev1.Resource("pods"), obj.GetName(), errors.New("changed meanwhile"))
+		}
+		return nil
+	}
+	w.edit(image("web:2"))
+	w.sync()
+	w.writes = nil
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+	if _, err := w.reconcile(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"status Pod", "patch Pod"}; len(w.writes) < 2 || !slices.Equal(w.writes[:2], want) || slices.Contains(w.writes[2:], "status Pod") {
+		t.Errorf("writes %v, want %v first: close, change", w.writes, want)
+	}
+}
