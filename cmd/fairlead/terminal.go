@@ -18,7 +18,10 @@ const completionName = "kubectl_complete-fairlead"
 
 // newTerminalCommands makes the commands for a person at a terminal.
 func newTerminalCommands(program terminal.Program) []*cobra.Command {
-	return []*cobra.Command{review.NewCommand(program), explain.NewCommand(program), doctor.NewCommand(program)}
+	return []*cobra.Command{
+		terminal.Interruptible(review.NewCommand(program)), terminal.Interruptible(explain.NewCommand(program)),
+		terminal.Interruptible(doctor.NewCommand(program)),
+	}
 }
 
 // arguments are those of the command line; under its other name the program completes.

@@ -2,9 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/internal/terminal"
@@ -34,6 +42,43 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		if terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: exit %d, %v, want %q", args, terminal.ExitCode(err), err, want)
 		}
+	}
+}
+
+// One signal ends a command soon, though it waits for standard input or for an API server that says nothing.
+func TestInterruption(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + silent.Addr().String()}
+	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
+	config.CurrentContext = "c"
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"standard input": {"review", "-f", "-", "--objects", t.TempDir()},
+		"the API server": {"doctor", "--kubeconfig", kubeconfig},
+		"a list":         {"explain", "pod", "x", "--kubeconfig", kubeconfig},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		root := newRootCommand("fairlead", none)
+		never, keep := io.Pipe() // nothing is ever written
+		root.SetIn(never)
+		root.SetOut(io.Discard)
+		root.SetErr(io.Discard)
+		root.SetArgs(args)
+		time.AfterFunc(200*time.Millisecond, cancel)
+		start := time.Now()
+		err := root.ExecuteContext(ctx)
+		if took := time.Since(start); terminal.ExitCode(err) != terminal.ExitInterrupted || took > 3*time.Second {
+			t.Errorf("%s: exit %d after %s: %v", name, terminal.ExitCode(err), took, err)
+		}
+		_ = keep.Close()
 	}
 }
 

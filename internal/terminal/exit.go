@@ -1,8 +1,10 @@
 package terminal
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -17,6 +19,8 @@ const (
 	ExitUsage = 2
 	// ExitUnreachable: the cluster, or something in it that is needed for an answer, could not be read.
 	ExitUnreachable = 3
+	// ExitInterrupted: the person broke it off, as shells say it.
+	ExitInterrupted = 130
 )
 
 // exit is an error with an exit code.
@@ -51,6 +55,39 @@ func Found(cmd *cobra.Command, code int) error {
 	}
 	cmd.SilenceErrors = true
 	return withCode(code, errors.New("see above"))
+}
+
+// lastWords is how long a command that is broken off has to end by itself.
+const lastWords = 200 * time.Millisecond
+
+// Interruptible has a command, and those below it, end soon once their context does, even while they wait for what cannot be
+// broken off: standard input, or a client that takes no context. They have nothing to tidy up.
+func Interruptible(cmd *cobra.Command) *cobra.Command {
+	for _, sub := range cmd.Commands() {
+		Interruptible(sub)
+	}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error { return orInterrupted(cmd.Context(), func() error { return run(cmd, args) }) }
+	}
+	return cmd
+}
+
+func orInterrupted(ctx context.Context, run func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			return nil
+		}
+	case <-time.After(lastWords):
+	}
+	return withCode(ExitInterrupted, errors.New("interrupted"))
 }
 
 // ExitCode is what a program ends with after an error, nil included. Errors that say nothing about it are faults of

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 
 	policyv1beta1 "github.com/fairlead-io/fairlead/api/policy/v1beta1"
 	"github.com/fairlead-io/fairlead/internal/terminal"
+	pub "github.com/fairlead-io/fairlead/protection/podunavailablebudget"
 )
 
 // owner is a workload that a Pod belongs to, directly or through another.
@@ -77,7 +77,7 @@ func ownerOf(r *metav1.OwnerReference) owner {
 
 // selectedBy says how a budget selects a Pod, "" if it does not (protection.md §3, §4.1).
 func selectedBy(b *policyv1beta1.PodUnavailableBudget, pod *corev1.Pod, owners []owner) string {
-	if named := related(pod); named != "" {
+	if named := pub.Related(pod.Annotations); named != "" {
 		if named == b.Name {
 			return "the Pod's annotation " + policyv1beta1.PubRelatedAnnotation
 		}
@@ -100,17 +100,10 @@ func selectedBy(b *policyv1beta1.PodUnavailableBudget, pod *corev1.Pod, owners [
 	return "its selector"
 }
 
-func related(pod *corev1.Pod) string {
-	if name := pod.Annotations[policyv1beta1.PubRelatedAnnotation]; name != "" {
-		return name
-	}
-	return pod.Annotations[policyv1beta1.PubRelatedLegacyAnnotation]
-}
-
 func explainBudget(b *policyv1beta1.PodUnavailableBudget, pod *corev1.Pod, by string, enforced []string) Budget {
 	e := Budget{
 		Name: b.Name, SelectedBy: by, Rule: ruleOf(&b.Spec), Total: b.Status.TotalReplicas, Desired: b.Status.DesiredAvailable,
-		Current: b.Status.CurrentAvailable, Allowed: b.Status.UnavailableAllowed, Protects: protects(&b.Spec), Decides: decides(b, pod),
+		Current: b.Status.CurrentAvailable, Allowed: b.Status.UnavailableAllowed, Protects: protects(b), Decides: decides(b, pod),
 	}
 	if m := b.Spec.MinAvailable; b.Spec.MaxUnavailable == nil && m != nil && m.Type == intstr.Int {
 		e.Notes = append(e.Notes, "an absolute minAvailable keeps its floor when the workload shrinks or goes; only percentages and maxUnavailable follow its size")
@@ -137,13 +130,10 @@ func ruleOf(s *policyv1beta1.PodUnavailableBudgetSpec) string {
 	}
 }
 
-// protects are the operations that cost budget, by default these three (protection.md §3).
-func protects(s *policyv1beta1.PodUnavailableBudgetSpec) []string {
-	if len(s.ProtectOperations) == 0 {
-		return []string{"DELETE", "UPDATE", "EVICT"}
-	}
-	names := make([]string, 0, len(s.ProtectOperations))
-	for _, operation := range s.ProtectOperations {
+// protects are the operations that cost budget.
+func protects(b *policyv1beta1.PodUnavailableBudget) []string {
+	var names []string
+	for _, operation := range pub.Operations(b) {
 		names = append(names, string(operation))
 	}
 	return names
@@ -152,15 +142,14 @@ func protects(s *policyv1beta1.PodUnavailableBudgetSpec) []string {
 // decides says what decides about losing the Pod now, in the order of protection.md §3.
 func decides(b *policyv1beta1.PodUnavailableBudget, pod *corev1.Pod) string {
 	s := b.Status
-	exempt, _ := strconv.ParseBool(pod.Annotations[policyv1beta1.PubNoProtectAnnotation])
 	_, disrupted := s.DisruptedPods[pod.Name]
 	_, updated := s.UnavailablePods[pod.Name]
 	switch {
-	case exempt:
+	case pub.Exempt(pod.Annotations):
 		return fmt.Sprintf("the annotation %s exempts the Pod", policyv1beta1.PubNoProtectAnnotation)
-	case !available(pod):
+	case !pub.Available(pod):
 		return "the Pod is not available, so that losing it is free"
-	case ignored(&b.Spec, pod):
+	case pub.Ignores(b, pod.Labels):
 		return "its ignoredPodSelector exempts the Pod"
 	case s.DesiredAvailable == 0:
 		return "no Pod must be available, so that the Pod may go"
@@ -171,24 +160,4 @@ func decides(b *policyv1beta1.PodUnavailableBudget, pod *corev1.Pod) string {
 	default:
 		return fmt.Sprintf("the budget is exhausted: %d are available, %d must be", s.CurrentAvailable, s.DesiredAvailable)
 	}
-}
-
-func available(pod *corev1.Pod) bool {
-	for key := range pod.Labels {
-		if strings.HasPrefix(key, policyv1beta1.PubUnavailableLabelPrefix) {
-			return false
-		}
-	}
-	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning &&
-		slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		})
-}
-
-func ignored(s *policyv1beta1.PodUnavailableBudgetSpec, pod *corev1.Pod) bool {
-	if s.IgnoredPodSelector == nil || len(s.IgnoredPodSelector.MatchLabels)+len(s.IgnoredPodSelector.MatchExpressions) == 0 {
-		return false
-	}
-	selector, err := metav1.LabelSelectorAsSelector(s.IgnoredPodSelector)
-	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
