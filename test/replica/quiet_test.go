@@ -16,11 +16,11 @@ spec:
 
 // unconcerned: with no replica at all, what concerns none of our webhooks works, and what concerns one does not.
 func unconcerned(w *world) {
-	w.kubectl(guarded, "apply", "-f", "-")
+	w.Must(guarded, "apply", "-f", "-")
 	for _, r := range w.replicas {
 		r.stop()
 	}
-	w.until("no replica is ready", func() bool { return !w.service.any() })
+	w.Until("no replica is ready", func() bool { return !w.service.any() })
 	patch := func(what string) error {
 		out, err := w.KubectlInput(w.Context(), strings.NewReader(""), "patch", "sidecarset", "going", "--type=merge", "-p", what)
 		if err != nil {
@@ -35,11 +35,11 @@ func unconcerned(w *world) {
 			w.Errorf("changing %s of a SidecarSet with no replica gives %v; this test shows nothing", what, err)
 		}
 	}
-	w.kubectl("", "delete", "sidecarset", "going", "--wait=false")
+	w.Must("", "delete", "sidecarset", "going", "--wait=false")
 	if err := patch(`{"metadata":{"finalizers":[]}}`); err != nil {
 		w.Errorf("the last finalizer cannot be taken off while no replica is there: %v", err)
 	}
-	w.until("the SidecarSet is gone", func() bool {
+	w.Until("the SidecarSet is gone", func() bool {
 		_, err := w.Kubectl(w.Context(), "get", "sidecarset", "going")
 		return err != nil
 	})

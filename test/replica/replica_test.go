@@ -3,24 +3,20 @@ package replica
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/test/addresses"
-	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/inprocess"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -45,14 +41,11 @@ spec:
   namespaceSelector: {matchLabels: {team: a}}
   containers: [{name: agent, image: "bank.test/tool:v1"}]
 `
-	// patience is for what takes a Lease, which is sought every 2 s, and a busy machine.
-	patience = 60 * time.Second
 )
 
 // world is an API server with the SidecarSet above, and the service that replicas join.
 type world struct {
-	*testing.T
-	*cluster.Cluster
+	inprocess.World
 	client  *kubernetes.Clientset
 	service *service
 	started int
@@ -62,26 +55,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	c := cluster.ForTest(t, cluster.Options{Level: cluster.LevelAPIServer})
-	client, err := c.Client()
-	if err != nil {
+	w := &world{World: inprocess.NewWorld(t), service: newService(t)}
+	var err error
+	if w.client, err = w.Client(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Cluster: c, client: client, service: newService(t)}
-	w.kubectl("", "apply", "--server-side", "-f", crd)
-	w.until("SidecarSets are served", func() bool { // kubectl wait fails while there is no condition at all
-		_, err := w.Kubectl(w.Context(), "wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
-		return err == nil
-	})
-	w.kubectl(manifest, "apply", "-f", "-")
+	w.Define(crd)
+	w.Must(manifest, "apply", "-f", "-")
 	return w
-}
-
-func (w *world) kubectl(stdin string, args ...string) {
-	w.Helper()
-	if out, err := w.KubectlInput(w.Context(), strings.NewReader(stdin), args...); err != nil {
-		w.Fatalf("%v: %s", err, out)
-	}
 }
 
 // running is a replica of the service.
@@ -97,44 +78,25 @@ func (w *world) start(options ...func(*replica.Cluster)) *running {
 	w.Helper()
 	w.started++
 	r := &running{webhooks: addresses.Free(w.T, addresses.Loopback), health: addresses.Free(w.T, addresses.Loopback)}
-	run := replica.Cluster{
-		REST: w.RESTConfig(), Secret: secret, Identity: fmt.Sprintf("replica-%d", w.started),
-		Options: replica.Options{
-			BindAddress: r.webhooks, HealthAddr: r.health, Gates: features.New(""), Log: logr.Discard(), AccessLog: io.Discard,
-			Table:         table.Config{Host: w.service.Addr().String()},
-			ShutdownDelay: 1500 * time.Millisecond, ShutdownGrace: 5 * time.Second,
-		},
-	}
+	run := w.Replica(r.webhooks)
+	run.REST, run.Identity, run.HealthAddr = w.RESTConfig(), fmt.Sprintf("replica-%d", w.started), r.health
+	run.Table, run.ShutdownDelay = table.Config{Host: w.service.address}, 1500*time.Millisecond
 	for _, option := range options {
-		option(&run)
+		option(run)
 	}
-	ctx, cancel := context.WithCancel(w.Context())
-	r.quit = cancel
-	done := make(chan error, 1)
-	go func() { done <- run.Run(ctx) }()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			w.Errorf("replica %s: %v", run.Identity, err)
-		}
+	ctx, quit := context.WithCancel(w.Context())
+	r.quit = quit
+	r.stop = w.Part("replica "+run.Identity, func(stopped context.Context) error {
+		defer context.AfterFunc(stopped, quit)()
+		return run.Run(ctx)
 	})
-	w.Cleanup(r.stop)
 	probing, end := context.WithCancel(w.Context())
 	w.Cleanup(end)
 	go r.probe(probing)
 	w.service.add(r)
 	w.replicas = append(w.replicas, r)
-	w.until("replica "+run.Identity+" is ready", r.ready.Load)
+	w.Until("replica "+run.Identity+" is ready", r.ready.Load)
 	return r
-}
-
-func (w *world) until(what string, holds func() bool) {
-	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("not within %s: %s", patience, what)
-		}
-	}
 }
 
 // namespace makes a namespace of a team with the account that Pods need, which no controller is here to make.
@@ -169,7 +131,7 @@ func (w *world) admit(namespace string) ([]string, error) {
 
 func (w *world) untilAdmitted(namespace string, want ...string) {
 	w.Helper()
-	w.until(fmt.Sprintf("a Pod has the containers %v", want), func() bool {
+	w.Until(fmt.Sprintf("a Pod has the containers %v", want), func() bool {
 		got, err := w.admit(namespace)
 		return err == nil && slices.Equal(got, want)
 	})
@@ -239,18 +201,18 @@ func rollingRestarts(w *world, old *running) {
 
 func changes(w *world) {
 	pause := func(paused bool) {
-		w.kubectl("", "patch", "sidecarset", "agents", "--type=merge", "-p",
+		w.Must("", "patch", "sidecarset", "agents", "--type=merge", "-p",
 			fmt.Sprintf(`{"spec":{"injectionStrategy":{"paused":%t}}}`, paused))
 	}
 	pause(true)
 	w.untilAdmitted("shop", "web")
 	pause(false)
 	w.untilAdmitted("shop", injected...)
-	w.kubectl("", "label", "namespace", "shop", "team=b", "--overwrite")
+	w.Must("", "label", "namespace", "shop", "team=b", "--overwrite")
 	w.untilAdmitted("shop", "web")
-	w.kubectl("", "label", "namespace", "shop", "team=a", "--overwrite")
+	w.Must("", "label", "namespace", "shop", "team=a", "--overwrite")
 	w.untilAdmitted("shop", injected...)
-	w.kubectl("", "delete", "sidecarset", "agents")
+	w.Must("", "delete", "sidecarset", "agents")
 	w.untilAdmitted("shop", "web")
 }
 

@@ -62,7 +62,7 @@ func swappedRules(w *world) {
 			r.stop()
 		}
 	}
-	w.until("the rules are registered", func() bool { return isInvalid(w.createSet(badSet)) })
+	w.Until("the rules are registered", func() bool { return isInvalid(w.createSet(badSet)) })
 	asked := 0
 	for until := rules.done.Load() + swaps; rules.done.Load() < until; time.Sleep(50 * time.Millisecond) {
 		asked++

@@ -2,19 +2,18 @@ package replica
 
 import (
 	"context"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/test/balancer"
 )
 
-// service is what a Service is to the API server: new connections go to a ready replica, and readiness is noticed a
-// little late; connections that exist are left alone.
+// service has new connections go to a ready replica, whose readiness is noticed a little late.
 type service struct {
-	net.Listener
+	address  string
 	mu       sync.Mutex
 	replicas []*running
 	next     int
@@ -22,13 +21,8 @@ type service struct {
 
 func newService(t *testing.T) *service {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &service{Listener: listener}
-	t.Cleanup(func() { _ = listener.Close() })
-	go s.accept()
+	s := &service{}
+	s.address = balancer.Start(t, s.pick).String()
 	return s
 }
 
@@ -36,33 +30,6 @@ func (s *service) add(r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas = append(s.replicas, r)
-}
-
-func (s *service) accept() {
-	for {
-		conn, err := s.Accept()
-		if err != nil {
-			return
-		}
-		go s.forward(conn)
-	}
-}
-
-func (s *service) forward(conn net.Conn) {
-	defer func() { _ = conn.Close() }()
-	backend, err := net.Dial("tcp", s.pick())
-	if err != nil {
-		return
-	}
-	defer func() { _ = backend.Close() }()
-	ended := make(chan struct{}, 2)
-	for _, pipe := range [][2]net.Conn{{conn, backend}, {backend, conn}} {
-		go func() {
-			_, _ = io.Copy(pipe[0], pipe[1])
-			ended <- struct{}{}
-		}()
-	}
-	<-ended
 }
 
 // any says whether there is a replica to send requests to.
