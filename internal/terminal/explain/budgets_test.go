@@ -131,3 +131,20 @@ func TestBudgetNotes(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 }
+
+// The annotation that v1alpha1 has counts where the spec says nothing.
+func TestProtects(t *testing.T) {
+	for want, change := range map[string]func(*policyv1beta1.PodUnavailableBudget){
+		"DELETE UPDATE EVICT": nil,
+		"RESIZE": func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.ProtectOperations = []policyv1beta1.PubOperation{policyv1beta1.PubResizeOperation}
+		},
+		"EVICT": func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Annotations = map[string]string{"kruise.io/pub-protect-operations": "EVICT"}
+		},
+	} {
+		if got := strings.Join(protects(budget(change)), " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
