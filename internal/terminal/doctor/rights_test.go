@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -122,7 +123,7 @@ func render(t *testing.T, values []string, role func(kind, name string, rules []
 			Rules []rbacv1.PolicyRule
 		}
 		switch err := decoder.Decode(&object); {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return bindings
 		case err != nil:
 			t.Fatal(fmt.Errorf("reading the rendered chart: %w", err))

@@ -107,7 +107,7 @@ func (d *Doctor) registrationRights() []right {
 		if resource.Differs {
 			rights = append(rights, right{
 				[]string{"get", "list", "watch", "patch"}, "apiextensions.k8s.io", "customresourcedefinitions", "", resource.Definition(),
-				"objects are not converted",
+				"webhooks are not registered, and objects are not converted",
 			})
 		}
 	}
