@@ -3,11 +3,14 @@ package inprocess
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/test/installation"
@@ -30,21 +33,29 @@ func (w World) Account(name string) *rest.Config {
 	return limited
 }
 
-// Grant applies some of the chart's templates, by their paths below templates, as these values have them.
-func (w World) Grant(templates []string, values ...string) {
+// Grant makes the chart's accounts, with all rights that the chart gives them with these values, and its namespaces.
+func (w World) Grant(values ...string) {
 	w.Helper()
-	args := []string{"template", installation.Release, w.Chart()}
-	for _, template := range templates {
-		args = append(args, "--show-only", "templates/"+template)
-	}
+	args := []string{"template", installation.Release, w.Chart(), "--set", "crds.managed=false"}
 	for _, value := range values {
 		args = append(args, "--set", value)
 	}
 	rendered, err := w.Helm(w.Context(), args...)
 	if err != nil {
-		w.Fatalf("rendering %v: %v: %s", templates, err, rendered)
+		w.Fatalf("rendering the chart: %v: %s", err, rendered)
 	}
-	w.Must(rendered, "apply", "-f", "-")
+	var rights []string
+	for object := range strings.SplitSeq(rendered, "\n---\n") {
+		var about metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(object), &about); err != nil {
+			w.Fatalf("reading the rendered chart: %v", err)
+		}
+		switch about.Kind {
+		case "Namespace", "ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding":
+			rights = append(rights, object)
+		}
+	}
+	w.Must(strings.Join(rights, "\n---\n"), "apply", "--server-side", "--force-conflicts", "-f", "-")
 }
 
 // Part runs a part of the product until it is stopped or the test ends. It must not fail.
