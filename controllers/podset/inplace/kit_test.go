@@ -1,16 +1,14 @@
 package inplace
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/fairlead-io/fairlead/controllers/podset/podpatch"
+	"github.com/fairlead-io/fairlead/controllers/podset/patched"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
@@ -80,28 +78,6 @@ func kubelet(pod *corev1.Pod, names ...string) *corev1.Pod {
 	return pod
 }
 
-// sent is what the API server makes of the patch.
-func sent(t testing.TB, pod *corev1.Pod, patch *podpatch.Patch) *corev1.Pod {
-	t.Helper()
-	data, err := patch.Data(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := strategicpatch.StrategicMergePatch(raw, data, &corev1.Pod{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched := &corev1.Pod{}
-	if err := json.Unmarshal(after, patched); err != nil {
-		t.Fatal(err)
-	}
-	return patched
-}
-
 func begin(t testing.TB, pod *corev1.Pod, c *Change, grace int32) *corev1.Pod {
 	t.Helper()
 	write, err := Begin(pod, c, "set-new", grace, now, Server{})
@@ -109,7 +85,7 @@ func begin(t testing.TB, pod *corev1.Pod, c *Change, grace int32) *corev1.Pod {
 		t.Fatal(err)
 	}
 	write.Patch.Label("controller-revision-hash", "set-new")
-	return sent(t, pod, write.Patch)
+	return patched.Pod(t, pod, write.Patch)
 }
 
 func refresh(t testing.TB, pod *corev1.Pod, at time.Time) Refreshed {

@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/patched"
 )
 
 func read(t *testing.T, file string, list any) {
@@ -59,7 +61,7 @@ func TestTheReferencesUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := sent(t, before, write.Patch)
+	got := patched.Pod(t, before, write.Patch)
 	if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
 		t.Error(diff)
 	}
@@ -90,7 +92,7 @@ func TestTheReportTellsTwoTagsOfOneImageApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod = sent(t, pod, write.Patch)
+	pod = patched.Pod(t, pod, write.Patch)
 	report := func(hash string) {
 		pod.Annotations["apps.kruise.io/runtime-containers-meta"] = `{"containers":[{"name":"main","containerID":"` + pod.Status.ContainerStatuses[0].ContainerID +
 			`","restartCount":1,"hashes":{"plainHash":` + hash + `}}]}`

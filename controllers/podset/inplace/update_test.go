@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/patched"
 )
 
 func images(pairs ...string) *Change {
@@ -110,7 +112,7 @@ func TestGracePeriod(t *testing.T) {
 	if r.Patch == nil || r.Open {
 		t.Fatalf("after grace: %+v", r)
 	}
-	after := sent(t, pod, r.Patch)
+	after := patched.Pod(t, pod, r.Patch)
 	annotation(t, after, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"app":{"imageID":"id-of-app:1"}},`+
 		`"updateImages":true,"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:10Z","containers":["app"]}]}`)
 	if after.Spec.Containers[0].Image != "app:2" || after.Labels["app"] != "b" || InGrace(after) {
@@ -129,7 +131,7 @@ func TestGraceIsVoidForAnotherRevision(t *testing.T) {
 	pod := begin(t, running(template()), images("app", "app:2"), 10)
 	pod.Labels["controller-revision-hash"] = "set-newest"
 	r := refresh(t, pod, now.Add(time.Hour))
-	after := sent(t, pod, r.Patch)
+	after := patched.Pod(t, pod, r.Patch)
 	if InGrace(after) || after.Spec.Containers[0].Image != "app:1" {
 		t.Errorf("the change is made although the Pod is to be another one: %+v", after)
 	}
@@ -152,7 +154,7 @@ func TestLegacyAnnotationsAreReadAndReplaced(t *testing.T) {
 	if !InGrace(pod) {
 		t.Fatal("the legacy annotation is not read")
 	}
-	after := sent(t, pod, refresh(t, pod, now.Add(time.Minute)).Patch)
+	after := patched.Pod(t, pod, refresh(t, pod, now.Add(time.Minute)).Patch)
 	if after.Spec.Containers[0].Image != "app:2" || after.Annotations["inplace-update-state"] != "" || after.Annotations["inplace-update-grace"] != "" || InGrace(after) {
 		t.Errorf("after grace the annotations are %v", after.Annotations)
 	}
@@ -183,7 +185,7 @@ func TestBatchesByPriority(t *testing.T) {
 	if r.Patch == nil || r.Open {
 		t.Fatalf("after the first batch: %+v", r)
 	}
-	pod = sent(t, pod, r.Patch)
+	pod = patched.Pod(t, pod, r.Patch)
 	annotation(t, pod, `{"revision":"set-new","updateTimestamp":"2025-01-01T00:00:00Z","lastContainerStatuses":{"app":{"imageID":"id-of-app:1"},"side":{"imageID":"id-of-side:1"}},`+
 		`"updateImages":true,"containerBatchesRecord":[{"timestamp":"2025-01-01T00:00:00Z","containers":["app"]},{"timestamp":"2025-01-01T00:01:00Z","containers":["side"]}]}`)
 	if Complete(pod) || !Complete(kubelet(pod, "side")) {
@@ -261,7 +263,7 @@ func TestResources(t *testing.T) {
 	if err != nil || string(resize) != want {
 		t.Errorf("the resize is %s (%v), want %s", resize, err, want)
 	}
-	after := sent(t, sent(t, pod, write.Resize), write.Patch)
+	after := patched.Pod(t, patched.Pod(t, pod, write.Resize), write.Patch)
 	if Complete(after) || !Complete(kubelet(after, "side")) {
 		t.Error("the kubelet's word on resources is not waited for")
 	}
@@ -279,7 +281,7 @@ func TestABatchOfResourcesAloneIsApplied(t *testing.T) {
 	if r.Patch == nil {
 		t.Fatal("the second batch never comes")
 	}
-	pod = sent(t, pod, r.Patch)
+	pod = patched.Pod(t, pod, r.Patch)
 	if got := pod.Spec.Containers[1].Resources.Requests["cpu"]; got.String() != "2" {
 		t.Errorf("the request is %s", got.String())
 	}

@@ -8,30 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-)
 
-// apply is what the API server does with the patch.
-func apply(t *testing.T, pod *corev1.Pod, p *Patch) *corev1.Pod {
-	t.Helper()
-	patch, err := p.Data(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, &corev1.Pod{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched := &corev1.Pod{}
-	if err := json.Unmarshal(after, patched); err != nil {
-		t.Fatal(err)
-	}
-	return patched
-}
+	"github.com/fairlead-io/fairlead/controllers/podset/patched"
+)
 
 func TestAPatchTouchesWhatItNames(t *testing.T) {
 	pod := &corev1.Pod{
@@ -56,7 +35,7 @@ func TestAPatchTouchesWhatItNames(t *testing.T) {
 	want.Finalizers = []string{"ours", "theirs"}
 	want.Spec.Containers[0].Image = "x:2"
 	want.Spec.Containers[1].Resources.Limits["cpu"] = resource.MustParse("2")
-	if diff := cmp.Diff(want, apply(t, pod, p)); diff != "" {
+	if diff := cmp.Diff(want, patched.Pod(t, pod, p)); diff != "" {
 		t.Error(diff)
 	}
 	if p.Empty() {

@@ -1,7 +1,6 @@
 package readiness
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -9,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"pgregory.net/rapid"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/patched"
 )
 
 var (
@@ -47,23 +47,7 @@ func condition(conditionType, status, message string) corev1.PodCondition {
 // sent is what the API server makes of the Pod's conditions.
 func sent(t *testing.T, pod *corev1.Pod, conditions []corev1.PodCondition) *corev1.Pod {
 	t.Helper()
-	patch, err := Patch(pod, conditions, true).Data(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := strategicpatch.StrategicMergePatch(raw, patch, &corev1.Pod{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched := &corev1.Pod{}
-	if err := json.Unmarshal(after, patched); err != nil {
-		t.Fatal(err)
-	}
-	return patched
+	return patched.Pod(t, pod, Patch(pod, conditions, true))
 }
 
 // states are status, reason and message of each condition.
