@@ -67,7 +67,9 @@ func Interruptible(cmd *cobra.Command) *cobra.Command {
 		Interruptible(sub)
 	}
 	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error { return orInterrupted(cmd.Context(), func() error { return run(cmd, args) }) }
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			return orInterrupted(cmd.Context(), func() error { return run(cmd, args) })
+		}
 	}
 	return cmd
 }
