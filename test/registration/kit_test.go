@@ -132,8 +132,14 @@ func (w *world) renewNamespace() {
 // ready adds a ready replica to the Service, which says that it serves these webhooks.
 func (w *world) ready(name string, webhooks ...string) {
 	w.Helper()
+	served := map[string]string{}
+	for _, entry := range w.entries {
+		if slices.Contains(webhooks, entry.Name) {
+			served[entry.Name] = entry.Path
+		}
+	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(rw).Encode(webhooks)
+		_ = json.NewEncoder(rw).Encode(served)
 	}))
 	var err error
 	// An EndpointSlice may not have loopback addresses.
