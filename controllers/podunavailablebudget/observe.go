@@ -33,15 +33,17 @@ func byName(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
 // observe reads what a plan is made of.
 func (r *Reconciler) observe(ctx context.Context, budget *pub.Budget) (s snapshot, err error) {
 	s.budget = budget
+	// These come first. The cache goes on between two reads: a Pod that is still there now, and gone from the list below, is
+	// counted by neither; the other way round it would count as available after its entry was dropped.
+	if s.listed, err = r.listed(ctx, budget); err != nil {
+		return s, err
+	}
 	if t := budget.Spec.TargetReference; t != nil {
 		s.pods, s.total, err = r.ofTarget(ctx, budget.Namespace, pub.WorkloadOf(t.APIVersion, t.Kind, t.Name))
 	} else {
 		s.pods, s.total, err = r.selected(ctx, budget)
 	}
 	if err != nil {
-		return s, err
-	}
-	if s.listed, err = r.listed(ctx, budget); err != nil {
 		return s, err
 	}
 	s.elsewhere, err = r.elsewhere(ctx, budget, s.pods)

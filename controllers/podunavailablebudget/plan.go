@@ -21,6 +21,9 @@ const (
 	goneWithin = 20 * time.Second
 	// shownWithin is how long a Pod may take to show that it was updated; then its own readiness decides.
 	shownWithin = 10 * time.Second
+	// unseenWithin is how long a Pod that is not in the cache keeps its entry: it may be so new that the cache has yet to see
+	// it come and go, and meanwhile it would count as available. The entry costs nothing while there is no such Pod.
+	unseenWithin = 3 * time.Second
 )
 
 // snapshot is what is observed of a budget.
@@ -117,12 +120,17 @@ func (p *plan) kept(entries map[string]metav1.Time, pods map[string]*corev1.Pod,
 	var kept map[string]metav1.Time
 	for name, since := range entries {
 		pod := pods[name]
-		if pod == nil || !podstate.Active(pod) {
+		if pod != nil && !podstate.Active(pod) {
 			continue
 		}
 		left := since.Add(within).Sub(now)
+		if pod == nil {
+			left = since.Add(unseenWithin).Sub(now)
+		}
 		if left <= 0 {
-			late(pod)
+			if pod != nil {
+				late(pod)
+			}
 			continue
 		}
 		if kept == nil {

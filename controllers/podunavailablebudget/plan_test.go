@@ -94,7 +94,7 @@ func TestCountsAreThoseOfAvailablePods(t *testing.T) {
 	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 	b := budget(maxUnavailable("2"), func(b *pub.Budget) {
 		b.Status.DisruptedPods = map[string]metav1.Time{
-			"a": ago(19 * time.Second), "stayed": ago(20 * time.Second), "gone": ago(time.Second), "ending": ago(time.Second),
+			"a": ago(19 * time.Second), "stayed": ago(20 * time.Second), "gone": ago(3 * time.Second), "unseen": ago(time.Second), "ending": ago(time.Second),
 		}
 		b.Status.UnavailablePods = map[string]metav1.Time{"b": ago(4 * time.Second), "updated": ago(10 * time.Second)}
 	})
@@ -107,7 +107,7 @@ func TestCountsAreThoseOfAvailablePods(t *testing.T) {
 	p := decide(s, now)
 	want := b.Status
 	want.ObservedGeneration, want.TotalReplicas, want.DesiredAvailable, want.CurrentAvailable, want.UnavailableAllowed = 4, 5, 3, 3, 0
-	want.DisruptedPods = map[string]metav1.Time{"a": ago(19 * time.Second)}
+	want.DisruptedPods = map[string]metav1.Time{"a": ago(19 * time.Second), "unseen": ago(time.Second)}
 	want.UnavailablePods = map[string]metav1.Time{"b": ago(4 * time.Second)}
 	if diff := cmp.Diff(want, p.status); diff != "" || !p.changed {
 		t.Error(p.changed, diff)

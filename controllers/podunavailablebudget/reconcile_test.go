@@ -269,6 +269,43 @@ func TestPodsAreToldAndToldAnew(t *testing.T) {
 	}
 }
 
+// A Pod goes between the reads of one look: it must not count without its entry.
+func TestAPodThatGoesBetweenTwoReadsDoesNotCount(t *testing.T) {
+	w := newWorld(t, budget(selecting, maxUnavailable("1"), func(b *pub.Budget) {
+		b.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.NewTime(now.Add(-10 * time.Second))}
+	}), pod("a"), pod("b"))
+	step := func(ctx context.Context) {
+		_ = w.Client.Delete(ctx, pod("a")) // it may be gone already
+	}
+	cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, obj, opts...)
+			if _, isPod := obj.(*corev1.Pod); isPod {
+				step(ctx)
+			}
+			return err
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if _, arePods := list.(*corev1.PodList); arePods {
+				step(ctx)
+			}
+			return err
+		},
+	})
+	r := New(cached, cached, w.events, clocktesting.NewFakePassiveClock(now), followed)
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	b := &policyv1beta1.PodUnavailableBudget{}
+	if err := w.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web"}, b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Status.CurrentAvailable != 1 {
+		t.Errorf("of one Pod that stays and one that goes %d are available", b.Status.CurrentAvailable)
+	}
+}
+
 func TestEventsFollowWrites(t *testing.T) {
 	w := newWorld(t, budget(selecting, maxUnavailable("1"), func(b *pub.Budget) {
 		b.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.NewTime(now.Add(-20 * time.Second))}
