@@ -1,0 +1,119 @@
+package cloneset
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fairlead-io/fairlead/test/perturb"
+)
+
+var (
+	long   = flag.Bool("perturb.long", false, "perturb by all faults")
+	seeds  = flag.Uint64("perturb.seeds", 5, "how many random runs to make")
+	first  = flag.Uint64("perturb.first", 1, "the seed of the first")
+	replay = flag.String("perturb.plan", "", "the plan to repeat, which a failure has printed")
+	given  = flag.String("perturb.given", "", "where that plan begins, which a failure has printed")
+)
+
+const (
+	// shrinkTries is how many runs may be spent on making a failing plan smaller.
+	shrinkTries = 150
+	// writesOfARun is about how many writes a random run has, among which its faults happen.
+	writesOfARun = 60
+)
+
+func allFaults() []perturb.Fault { return slices.Concat(perturb.First(), perturb.Long()) }
+
+// TestEveryPointOfAllFaults is TestEveryPoint with the faults that it leaves out.
+func TestEveryPointOfAllFaults(t *testing.T) {
+	if !*long {
+		t.Skip("this is for make perturb")
+	}
+	for _, s := range scenarios {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				everyPoint(t, s, slices.DeleteFunc(allFaults(), func(f perturb.Fault) bool {
+					return slices.ContainsFunc(perturb.Short(), func(g perturb.Fault) bool { return f.ID == g.ID })
+				}))
+			})
+		})
+	}
+}
+
+// TestRandomRuns edits CloneSets at random while faults happen at random, and things that can happen at the same time in
+// a random order. The last edits undo what would let the end depend on that order.
+func TestRandomRuns(t *testing.T) {
+	for seed := *first; seed < *first+*seeds; seed++ {
+		synctest.Test(t, func(t *testing.T) {
+			s, plan := randomRun(seed)
+			prepared, err := newWorkload(mistake{}).Prepare(s)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if result := prepared.Do(plan); result.Err != nil {
+				result = prepared.Shrink(result, shrinkTries)
+				t.Fatal(result.Explain(fmt.Sprintf("seed %d, given %q", seed, s.Given)))
+			}
+		})
+	}
+}
+
+// randomRun is what a seed stands for.
+func randomRun(seed uint64) (perturb.Scenario, perturb.Plan) {
+	r := rand.New(rand.NewPCG(seed, 6))
+	one := func(of ...string) string { return of[r.IntN(len(of))] }
+	policy := one("ReCreate", "InPlaceIfPossible", "InPlaceIfPossible")
+	limits := one("max-unavailable=1", "max-unavailable=2", "max-unavailable=50% max-surge=1", "max-unavailable=0 max-surge=1")
+	s := perturb.Scenario{Given: fmt.Sprintf("replicas=%d policy=%s %s %s", 2+r.IntN(4), policy, limits, one("", "", "claims=true", "grace=5", "min-ready=3"))}
+	var stages []string
+	for range 2 + r.IntN(3) {
+		var edits []string
+		for range 1 + r.IntN(3) {
+			edits = append(edits, one(
+				fmt.Sprintf("replicas=%d", r.IntN(7)), fmt.Sprintf("image=%d", 1+r.IntN(3)), fmt.Sprintf("env=%d", r.IntN(3)),
+				fmt.Sprintf("partition=%d", r.IntN(4)), one("partition=50%", "partition=100%"), one("paused=true", "paused=false"),
+				fmt.Sprintf("delete-pod=%d", r.IntN(5)), fmt.Sprintf("name-pod=%d", r.IntN(5)), fmt.Sprintf("kill-pod=%d", r.IntN(5)),
+				fmt.Sprintf("fail-pod=%d", r.IntN(5)), fmt.Sprintf("release-pod=%d", r.IntN(5)), fmt.Sprintf("history=%d", r.IntN(3)),
+				fmt.Sprintf("side=%d", 1+r.IntN(3)), "scale-unavailable=1",
+			))
+		}
+		stages = append(stages, strings.Join(edits, " "))
+	}
+	s.Stages = strings.Join(append(stages, "partition=0 paused=false", fmt.Sprintf("replicas=%d", 1+r.IntN(4))), "; ")
+	plan := perturb.Plan{Stages: perturb.Stages(s.Stages), Seed: seed}
+	faults := allFaults()
+	for range r.IntN(4) {
+		plan.Faults = append(plan.Faults, perturb.Injection{Fault: faults[r.IntN(len(faults))], At: 1 + r.IntN(writesOfARun)})
+	}
+	// In another order, other Pods are deleted: the numbers of those made can differ.
+	plan.AnyCounts = true
+	return s, plan
+}
+
+// TestPlan repeats a plan.
+func TestPlan(t *testing.T) {
+	if *replay == "" {
+		t.Skip("there is no -perturb.plan")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		plan, err := perturb.Parse(*replay, allFaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stages, _, _ := strings.Cut(*replay, "::")
+		prepared, err := newWorkload(mistake{}).Prepare(perturb.Scenario{Given: *given, Stages: stages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.AnyCounts = plan.Seed != 0
+		if result := prepared.Do(plan); result.Err != nil {
+			t.Fatal(result.Explain("again"))
+		}
+	})
+}
