@@ -20,24 +20,24 @@ func labelsKeepWhatTheySay(w *world) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.until("the namespaces have what Pods need", func() bool {
-		_, err := w.kubectl(serviceAccounts("dp-empty"), "apply", "-f", "-")
-		_, again := w.kubectl(string(objects), "apply", "-f", "-")
+	w.Until("the namespaces have what Pods need", func() bool {
+		_, err := w.Try(serviceAccounts("dp-empty"), "apply", "-f", "-")
+		_, again := w.Try(string(objects), "apply", "-f", "-")
 		return err == nil && again == nil
 	})
-	w.must("", "patch", "pod", "finished", "-n", "dp-empty", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Succeeded"}}`)
-	w.must("", "patch", "pvc", "bound", "-n", "dp-claims", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Bound"}}`)
-	w.must("", "patch", "pvc", "waiting", "-n", "dp-empty", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Pending"}}`)
+	w.Must("", "patch", "pod", "finished", "-n", "dp-empty", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Succeeded"}}`)
+	w.Must("", "patch", "pvc", "bound", "-n", "dp-claims", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Bound"}}`)
+	w.Must("", "patch", "pvc", "waiting", "-n", "dp-empty", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Pending"}}`)
 	// The webhook that defaults CloneSets is another feature's.
-	w.must("", "patch", "clone", "one", "-n", "dp-work", "--type=merge", "-p", `{"spec":{"replicas":1}}`)
+	w.Must("", "patch", "clone", "one", "-n", "dp-work", "--type=merge", "-p", `{"spec":{"replicas":1}}`)
 
 	both := func(refused []string, args ...string) {
 		w.Helper()
 		for _, dry := range []string{"--dry-run=server", "--wait=false"} {
 			all := append([]string{"delete", dry}, args...)
 			if refused != nil {
-				w.refused("", all, append(refused, "ResourcesProtectionDeletion")...)
-			} else if out, err := w.kubectl("", all...); err != nil {
+				w.Refused("", all, append(refused, "ResourcesProtectionDeletion")...)
+			} else if out, err := w.Try("", all...); err != nil {
 				w.Errorf("%v: %s", err, out)
 			}
 		}
@@ -48,7 +48,7 @@ func labelsKeepWhatTheySay(w *world) {
 	both([]string{"Deployment dp-work/keep", "policy.kruise.io/delete-protection=Always"}, "deploy", "-l", "tier=web", "-n", "dp-work")
 	w.have("deploy", "keep")
 	both([]string{"CloneSet dp-work/one", "replicas 1>0"}, "clone", "one", "-n", "dp-work")
-	w.must("", "patch", "clone", "one", "-n", "dp-work", "--type=merge", "-p", `{"spec":{"replicas":0}}`)
+	w.Must("", "patch", "clone", "one", "-n", "dp-work", "--type=merge", "-p", `{"spec":{"replicas":0}}`)
 	both(nil, "clone", "one", "-n", "dp-work")
 	both([]string{"Service dp-work/front"}, "svc", "front", "back", "-n", "dp-work")
 	w.have("svc", "front")
@@ -58,7 +58,7 @@ func labelsKeepWhatTheySay(w *world) {
 		w.Errorf("deleting all Deployments: %v", err)
 	}
 	both(nil, "ns", "dp-work")
-	w.must("", "label", "deploy", "keep", "-n", "dp-work", "policy.kruise.io/delete-protection-")
+	w.Must("", "label", "deploy", "keep", "-n", "dp-work", "policy.kruise.io/delete-protection-")
 	both(nil, "deploy", "keep", "-n", "dp-work")
 	w.told()
 }
@@ -66,7 +66,7 @@ func labelsKeepWhatTheySay(w *world) {
 // have checks which objects of a kind are left.
 func (w *world) have(kind, want string) {
 	w.Helper()
-	if got := w.must("", "get", kind, "-n", "dp-work", "-o", "jsonpath={.items[*].metadata.name}"); got != want {
+	if got := w.Must("", "get", kind, "-n", "dp-work", "-o", "jsonpath={.items[*].metadata.name}"); got != want {
 		w.Errorf("%s left: %s, want %s", kind, got, want)
 	}
 }
@@ -88,7 +88,7 @@ func (w *world) told() {
 			w.Errorf("the audit log has %d lines of %s, want %d:\n%s", n, object, times, log)
 		}
 	}
-	w.until("there is an event of the namespace", func() bool {
+	w.Until("there is an event of the namespace", func() bool {
 		events, err := w.client.CoreV1().Events("default").List(w.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=dp-claims"})
 		if err != nil {
 			w.Fatal(err)
@@ -129,8 +129,8 @@ func (w *world) scrape() string {
 // aLargeNamespaceIsCountedInTime has more Pods than a page.
 func aLargeNamespaceIsCountedInTime(w *world) {
 	const pods = 510
-	w.must("{apiVersion: v1, kind: Namespace, metadata: {name: large, labels: {policy.kruise.io/delete-protection: Cascading}}}", "apply", "-f", "-")
-	w.must(serviceAccounts("large"), "apply", "-f", "-")
+	w.Must("{apiVersion: v1, kind: Namespace, metadata: {name: large, labels: {policy.kruise.io/delete-protection: Cascading}}}", "apply", "-f", "-")
+	w.Must(serviceAccounts("large"), "apply", "-f", "-")
 	config := w.RESTConfig()
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
@@ -146,7 +146,7 @@ func aLargeNamespaceIsCountedInTime(w *world) {
 			w.Fatal(err)
 		}
 	}
-	w.refused("", []string{"delete", "ns", "large", "--wait=false"}, "active pods 500>0 (there may be more)")
+	w.Refused("", []string{"delete", "ns", "large", "--wait=false"}, "active pods 500>0 (there may be more)")
 }
 
 // aDefinitionWithObjectsStays also shows that the right to list covers kinds that nobody knew when it was given.
@@ -163,15 +163,15 @@ spec:
   - {name: v1alpha1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
-	w.must(definition, "apply", "-f", "-")
-	w.must("", "wait", "--for=condition=Established", "--timeout=60s", "crd/things.example.com")
-	w.until("things can be created", func() bool {
-		_, err := w.kubectl("{apiVersion: example.com/v1alpha1, kind: Thing, metadata: {name: one, namespace: default}}", "apply", "-f", "-")
+	w.Must(definition, "apply", "-f", "-")
+	w.Must("", "wait", "--for=condition=Established", "--timeout=60s", "crd/things.example.com")
+	w.Until("things can be created", func() bool {
+		_, err := w.Try("{apiVersion: example.com/v1alpha1, kind: Thing, metadata: {name: one, namespace: default}}", "apply", "-f", "-")
 		return err == nil
 	})
-	w.refused("", []string{"delete", "crd", "things.example.com", "--wait=false"}, "ResourcesProtectionDeletion", "active CRs 1>0")
-	w.must("", "delete", "thing", "one")
-	w.must("", "delete", "crd", "things.example.com", "--wait=false")
+	w.Refused("", []string{"delete", "crd", "things.example.com", "--wait=false"}, "ResourcesProtectionDeletion", "active CRs 1>0")
+	w.Must("", "delete", "thing", "one")
+	w.Must("", "delete", "crd", "things.example.com", "--wait=false")
 }
 
 // serviceAccounts are what Pods need, which no controller manager is here to create.

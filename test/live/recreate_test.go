@@ -40,7 +40,7 @@ spec:
 // open makes the Pod, once.
 func (w *world) open() {
 	w.Helper()
-	w.must(shop, "apply", "-f", "-")
+	w.Must(shop, "apply", "-f", "-")
 	w.restarted(3)
 }
 
@@ -48,7 +48,7 @@ func (w *world) open() {
 func (w *world) restarted(times int) {
 	w.Helper()
 	const running = `"state":{"running":{"startedAt":"2026-01-02T03:04:05Z"}},"image":"i","imageID":"j","ready":true`
-	w.must("", "patch", "pod", "web-0", "-n", "shop", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
+	w.Must("", "patch", "pod", "web-0", "-n", "shop", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
 		`{"status":{"phase":"Running","containerStatuses":[{"name":"web","containerID":"containerd://w%d","restartCount":%d,%s},`+
 			`{"name":"nap","containerID":"containerd://n","restartCount":0,%s},{"name":"late","restartCount":0,"image":"i","imageID":"","ready":false}]}}`,
 		times, times, running, running))
@@ -61,16 +61,16 @@ func recreate(version, name, spec string) string {
 // aRestartNamesTheInstanceOfThisMoment restarts a container right before each request: a cache would be behind.
 func aRestartNamesTheInstanceOfThisMoment(w *world) {
 	w.open()
-	uid := w.must("", "get", "pod", "web-0", "-n", "shop", "-o", "jsonpath={.metadata.uid}")
+	uid := w.Must("", "get", "pod", "web-0", "-n", "shop", "-o", "jsonpath={.metadata.uid}")
 	for i, version := range []string{"v1alpha1", "v1beta1"} {
 		times := 10 + i
 		w.restarted(times)
-		w.must(recreate(version, "now-"+version, "{podName: web-0, containers: [{name: web}, {name: nap}]}"), "create", "-f", "-")
+		w.Must(recreate(version, "now-"+version, "{podName: web-0, containers: [{name: web}, {name: nap}]}"), "create", "-f", "-")
 		var got struct {
 			Metadata struct{ Labels map[string]string }
 			Spec     any
 		}
-		if err := json.Unmarshal([]byte(w.must("", "get", "crr", "now-"+version, "-n", "shop", "-o", "json")), &got); err != nil {
+		if err := json.Unmarshal([]byte(w.Must("", "get", "crr", "now-"+version, "-n", "shop", "-o", "json")), &got); err != nil {
 			w.Fatal(err)
 		}
 		labels := map[string]string{
@@ -103,26 +103,26 @@ func whatCannotBeCapturedIsRefused(w *world) {
 		"{podName: web-0, containers: [{name: web}, {name: web}]}":                                      "Duplicate value",
 		"{podName: web-0, containers: [{name: web, statusContext: {containerID: x, restartCount: 0}}]}": "spec.containers[0].statusContext: Forbidden",
 	} {
-		w.refused(recreate("v1beta1", "refusal", spec), []string{"create", "-f", "-"}, words)
+		w.Refused(recreate("v1beta1", "refusal", spec), []string{"create", "-f", "-"}, words)
 	}
 }
 
 func aCapturedRequestDoesNotChange(w *world) {
 	w.open()
-	w.must(recreate("v1beta1", "fixed", "{podName: web-0, containers: [{name: web}]}"), "create", "-f", "-")
+	w.Must(recreate("v1beta1", "fixed", "{podName: web-0, containers: [{name: web}]}"), "create", "-f", "-")
 	patch := func(patch string) []string {
 		return []string{"patch", "crr", "fixed", "-n", "shop", "--type=merge", "-p", patch}
 	}
-	w.refused("", patch(`{"spec":{"ttlSecondsAfterFinished":5}}`), "(Forbidden)", "spec")
-	w.refused("", patch(`{"metadata":{"labels":{"crr.apps.kruise.io/node-name":null}}}`), "crr.apps.kruise.io/node-name")
+	w.Refused("", patch(`{"spec":{"ttlSecondsAfterFinished":5}}`), "(Forbidden)", "spec")
+	w.Refused("", patch(`{"metadata":{"labels":{"crr.apps.kruise.io/node-name":null}}}`), "crr.apps.kruise.io/node-name")
 	for _, allowed := range []string{
 		`{"metadata":{"labels":{"crr.apps.kruise.io/active":null}}}`,
 		`{"metadata":{"finalizers":["crr.apps.kruise.io/unready-acquired"]}}`,
 		`{"metadata":{"finalizers":null}}`,
 	} {
-		w.must("", patch(allowed)...)
+		w.Must("", patch(allowed)...)
 	}
-	w.must("", "delete", "crr", "fixed", "-n", "shop")
+	w.Must("", "delete", "crr", "fixed", "-n", "shop")
 }
 
 // aManifestOfARestartIsAppliedTwice does what people and pipelines do with a manifest: the second time lacks what the
@@ -135,18 +135,18 @@ func aManifestOfARestartIsAppliedTwice(w *world) {
 		for _, version := range []string{"v1alpha1", "v1beta1"} {
 			name := name + "-" + version
 			manifest := recreate(version, name, "{podName: web-0, containers: [{name: nap}, {name: web}], strategy: {orderedRecreate: false}, ttlSecondsAfterFinished: 600}")
-			w.must(manifest, apply...)
+			w.Must(manifest, apply...)
 			stored := func() string {
-				return w.must("", "get", "crr", name, "-n", "shop", "-o", "jsonpath={.metadata.generation} {.spec}")
+				return w.Must("", "get", "crr", name, "-n", "shop", "-o", "jsonpath={.metadata.generation} {.spec}")
 			}
 			first := stored()
-			w.must(manifest, apply...)
+			w.Must(manifest, apply...)
 			if again := stored(); again != first {
 				w.Errorf("%s: stored are %s\nand then %s", name, first, again)
 			}
-			w.refused(strings.Replace(manifest, "600", "601", 1), apply, "spec: Forbidden: is immutable")
-			w.refused(strings.Replace(manifest, "{name: nap}, {name: web}", "{name: web}, {name: nap}", 1), apply, "spec: Forbidden: is immutable")
-			w.refused(strings.Replace(manifest, "{name: nap}, ", "", 1), apply, "spec: Forbidden: is immutable")
+			w.Refused(strings.Replace(manifest, "600", "601", 1), apply, "spec: Forbidden: is immutable")
+			w.Refused(strings.Replace(manifest, "{name: nap}, {name: web}", "{name: web}, {name: nap}", 1), apply, "spec: Forbidden: is immutable")
+			w.Refused(strings.Replace(manifest, "{name: nap}, ", "", 1), apply, "spec: Forbidden: is immutable")
 		}
 	}
 }

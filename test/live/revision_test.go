@@ -40,7 +40,7 @@ spec:
 // admitted is the image and the limit of cpu of each container that a Pod of app till would have.
 func (w *world) admitted() string {
 	w.Helper()
-	out, err := w.kubectl(till, "create", "--dry-run=server", "-f", "-", "-o",
+	out, err := w.Try(till, "create", "--dry-run=server", "-f", "-", "-o",
 		`jsonpath={range .spec.containers[*]}{.image} {.resources.limits.cpu},{end}`)
 	if err != nil {
 		return err.Error()
@@ -50,17 +50,17 @@ func (w *world) admitted() string {
 
 func aPodGetsTheVersionThatItsSidecarSetAsksFor(w *world) {
 	const own = "bank.test/till:v1 400m,bank.test/till:v1 200m,"
-	w.must(serviceAccounts("versions"), "apply", "-f", "-")
-	w.must(versionOne+"---"+tools, "apply", "-f", "-")
-	w.until("the older version is injected", func() bool { return w.admitted() == "bank.test/tool:v1 ,"+own })
-	w.must("", "delete", "-n", "kruise-system", "controllerrevision", "tools-1")
-	w.until("the older version is missed", func() bool {
+	w.Must(serviceAccounts("versions"), "apply", "-f", "-")
+	w.Must(versionOne+"---"+tools, "apply", "-f", "-")
+	w.Until("the older version is injected", func() bool { return w.admitted() == "bank.test/tool:v1 ,"+own })
+	w.Must("", "delete", "-n", "kruise-system", "controllerrevision", "tools-1")
+	w.Until("the older version is missed", func() bool {
 		said := w.admitted()
 		return strings.Contains(said, `SidecarSet tools: injectionStrategy.revision asks for customVersion "v1", which is not among`)
 	})
-	w.must(strings.Replace(tools, "injectionStrategy: {revision: {customVersion: v1}}", "injectionStrategy: {}", 1), "replace", "-f", "-")
-	w.until("the current version is injected, with half of what the Pod has", func() bool {
+	w.Must(strings.Replace(tools, "injectionStrategy: {revision: {customVersion: v1}}", "injectionStrategy: {}", 1), "replace", "-f", "-")
+	w.Until("the current version is injected, with half of what the Pod has", func() bool {
 		return w.admitted() == "bank.test/tool:v2 300m,"+own
 	})
-	w.must("", "delete", "sidecarset", "tools")
+	w.Must("", "delete", "sidecarset", "tools")
 }
