@@ -214,7 +214,7 @@ func (m *Mutator) otherNamespace(ctx context.Context, pod *podview.Pod, set *Com
 	case err != nil:
 		return "", fmt.Errorf("looking up namespace %q: %w", name, err)
 	case !exists:
-		return fmt.Sprintf("there is no namespace %s", name), nil
+		return "there is no namespace " + name, nil
 	case set.namespaceSelector.Matches(labels.Set(found)):
 		return "", nil
 	}

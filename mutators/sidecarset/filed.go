@@ -68,8 +68,7 @@ var keptAnnotations = []string{
 // keep is the part of a SidecarSet that it is compiled from: without managed fields, other annotations, status and white
 // space, which are the most of what a cluster stores.
 func keep(raw jsontext.Value) (string, error) {
-	name, annotations, status := jsontext.Value{'{'}, jsontext.Value{'{'}, jsontext.Value{'{'}
-	out := jsontext.Value{'{'}
+	out, name, annotations, status := opened(), opened(), opened(), opened()
 	err := jsonwalk.Walk(raw, func(w *jsonwalk.Walker) error {
 		return w.Object(func(member string) error {
 			switch member {
@@ -100,6 +99,9 @@ func keep(raw jsontext.Value) (string, error) {
 	err = out.Compact(readOptions)
 	return string(out), err
 }
+
+// opened is an object that has no member yet, and no end.
+func opened() jsontext.Value { return jsontext.Value{'{'} }
 
 func copyMembers(w *jsonwalk.Walker, to *jsontext.Value, wanted ...string) error {
 	return w.Object(func(member string) error {
