@@ -1,6 +1,8 @@
 # Kubernetes version of the clusters that tests and the demo start.
 K8S ?= 1.37.2
 FUZZTIME ?= 30s
+SEEDS ?= 500
+FIRST ?= 1
 TAG ?= dev
 
 tool = go tool -modfile=internal/tools/$(1)/go.mod $(1)
@@ -76,6 +78,10 @@ load: control-plane ## Pods created while everything is restarted, rotated, kill
 .PHONY: race
 race: ## unit tests with the race detector
 	$(gotest) -race -short -timeout 30m ./api/... ./certs/... ./controllers/... ./mutators/... ./webhook/...
+
+.PHONY: perturb
+perturb: ## controllers under crashes, lost answers, stale caches and the rest: all faults, and SEEDS random runs from FIRST
+	go test ./test/perturb/cloneset -count 1 -timeout 60m -args -perturb.long -perturb.seeds $(SEEDS) -perturb.first $(FIRST)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
