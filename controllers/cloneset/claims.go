@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -51,6 +52,39 @@ func withID(pods []*corev1.Pod, id string) *corev1.Pod {
 		}
 	}
 	return nil
+}
+
+// lateEnd is how long after its grace period a Pod that someone else deleted may still be there before it is given up: the
+// kubelet first reports the end of the containers and unmounts volumes. A node that is down never does.
+const lateEnd = 30 * time.Second
+
+// heldBack is how many of the Pods to create have to wait: a Pod that is ending has the name, and mounts the claims, that
+// one of them is to have. With another id it would start without its data, and the claims would be left over.
+func (p *planner) heldBack(most int) (n int) {
+	if !p.set.Spec.ScaleStrategy.EnablePVCReuse {
+		return 0
+	}
+	for _, pod := range p.seen.pods.Inactive {
+		if n >= most || pod.DeletionTimestamp == nil || endedByUs(pod) || len(p.claimsOf(pod)) == 0 {
+			continue
+		}
+		if left := pod.DeletionTimestamp.Add(lateEnd).Sub(p.now); left > 0 {
+			n++
+			p.plan.Wake.in(left)
+		}
+	}
+	return n
+}
+
+// claimsOf are the claims with the Pod's id.
+func (p *planner) claimsOf(pod *corev1.Pod) (own []*corev1.PersistentVolumeClaim) {
+	id := pod.Labels[v1beta1.CloneSetInstanceIDLabel]
+	for _, c := range p.seen.claims {
+		if id != "" && c.Labels[v1beta1.CloneSetInstanceIDLabel] == id {
+			own = append(own, c)
+		}
+	}
+	return own
 }
 
 // planMissingClaims makes claims again that a Pod waits for. Another leader may have taken one for an orphan before the

@@ -93,6 +93,58 @@ func TestClaimsAreReused(t *testing.T) {
 	}
 }
 
+// TestAReplacementWaitsForItsClaim has a Pod deleted whose containers take their time to end.
+func TestAReplacementWaitsForItsClaim(t *testing.T) {
+	byHand := func(w *world) { w.must(w.Delete(w.Context(), w.pods()[0])) }
+	asked := func(w *world) {
+		w.editPod("web-id001", func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+		w.sync()
+	}
+	both := []string{"web-id002", "web-id003"}
+	for name, test := range map[string]struct {
+		edits  []setEdit
+		remove func(*world)
+		scale  int32
+		during []string
+		stuck  bool
+		want   []string
+	}{
+		"it ends":                     {edits: []setEdit{claims("1Gi"), reuse}, remove: byHand, scale: 2, during: both[:1], want: []string{"web-id001", "web-id002"}},
+		"it does not":                 {edits: []setEdit{claims("1Gi"), reuse}, remove: byHand, scale: 2, during: both[:1], stuck: true, want: both},
+		"its claim is not reused":     {edits: []setEdit{claims("1Gi")}, remove: byHand, scale: 2, during: both, want: both},
+		"it has none":                 {edits: []setEdit{reuse}, remove: byHand, scale: 2, during: both, want: both},
+		"one more replica is wanted":  {edits: []setEdit{claims("1Gi"), reuse}, remove: byHand, scale: 3, during: both, want: []string{"web-id001", "web-id002", "web-id003"}},
+		"fewer replicas are wanted":   {edits: []setEdit{claims("1Gi"), reuse}, remove: byHand, scale: 1, during: both[:1], want: both[:1]},
+		"the CloneSet has deleted it": {edits: []setEdit{claims("1Gi"), reuse}, remove: asked, scale: 2, during: both, want: both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(test.edits, replicas(2), func(s *cloneSet) { s.Spec.Template.Finalizers = []string{"example.io/slow"} })...)
+			w.settle()
+			test.remove(w)
+			deleted := w.pods()[0].DeletionTimestamp.Time
+			w.clock.SetTime(deleted)
+			w.edit(replicas(test.scale))
+			w.settle()
+			if diff := cmp.Diff(test.during, w.live()); diff != "" {
+				t.Errorf("while it ends: %s", diff)
+			}
+			if test.stuck {
+				again, left := w.sync().RequeueAfter, deleted.Add(30*time.Second).Sub(w.clock.Now())
+				if again != left {
+					t.Errorf("it looks again after %s, want %s", again, left)
+				}
+				w.clock.SetTime(w.clock.Now().Add(again))
+			} else {
+				w.editPod("web-id001", func(p *corev1.Pod) { p.Finalizers = nil })
+			}
+			w.settle()
+			if diff := cmp.Diff(test.want, w.live()); diff != "" {
+				t.Errorf("then: %s", diff)
+			}
+		})
+	}
+}
+
 func TestClaimsAreNotReused(t *testing.T) {
 	w := newWorld(t, replicas(2), claims("1Gi"))
 	w.settle()

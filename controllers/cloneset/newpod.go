@@ -89,23 +89,8 @@ func idsOf(pods []*corev1.Pod) map[string]bool {
 	return ids
 }
 
-// ids gives each call another id for a new Pod: first those of claims that have no Pod any more, if they are to be
-// reused, then new ones.
-func (p *planner) ids() func() string {
-	used := idsOf(p.seen.pods.Active)
-	maps.Copy(used, idsOf(p.seen.pods.Inactive))
-	maps.Copy(used, idsOf(p.seen.pods.Release))
-	var free []string
-	for _, c := range p.seen.claims {
-		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]
-		if id == "" || used[id] {
-			continue
-		}
-		used[id] = true
-		if p.set.Spec.ScaleStrategy.EnablePVCReuse && !p.seen.takenNames[podName(p.set, id)] {
-			free = append(free, id)
-		}
-	}
+// ids gives each call another id for a new Pod: first the free ones, then new ones.
+func (p *planner) ids(free []string, used map[string]bool) func() string {
 	return func() string {
 		if len(free) > 0 {
 			id := free[0]
@@ -119,4 +104,22 @@ func (p *planner) ids() func() string {
 			}
 		}
 	}
+}
+
+// knownIDs are all that are in use, and those among them of claims that have no Pod any more and are to be reused.
+func (p *planner) knownIDs() (free []string, used map[string]bool) {
+	used = idsOf(p.seen.pods.Active)
+	maps.Copy(used, idsOf(p.seen.pods.Inactive))
+	maps.Copy(used, idsOf(p.seen.pods.Release))
+	for _, c := range p.seen.claims {
+		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]
+		if id == "" || used[id] {
+			continue
+		}
+		used[id] = true
+		if p.set.Spec.ScaleStrategy.EnablePVCReuse && !p.seen.takenNames[podName(p.set, id)] {
+			free = append(free, id)
+		}
+	}
+	return free, used
 }

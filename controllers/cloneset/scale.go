@@ -5,7 +5,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/arithmetic"
 	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
 	"github.com/fairlead-io/fairlead/controllers/podset/order"
@@ -101,13 +100,14 @@ func (p *planner) undelete(hooks lifecycle.Hooks) []*corev1.Pod {
 }
 
 func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
-	ids := p.ids()
-	for i := range numbers.Create {
+	free, used := p.knownIDs()
+	next := p.ids(free, used)
+	for i := range numbers.Create - p.heldBack(numbers.Create-len(free)) {
 		at := p.update
 		if i < numbers.CreateOld {
 			at = p.current
 		}
-		pod, err := p.newPod(at, ids())
+		pod, err := p.newPod(at, next())
 		if err != nil {
 			return err
 		}
@@ -134,12 +134,7 @@ func (p *planner) removals(pods []*corev1.Pod, quota *int, hooks lifecycle.Hooks
 
 func (p *planner) removal(pod *corev1.Pod, hooks lifecycle.Hooks) Removal {
 	r := Removal{Pod: pod, Prepare: lifecycle.ForDeletion(pod, hooks.PreDelete) != lifecycle.Delete}
-	id := pod.Labels[v1beta1.CloneSetInstanceIDLabel]
-	for _, c := range p.seen.claims {
-		if id != "" && c.Labels[v1beta1.CloneSetInstanceIDLabel] == id {
-			r.Claims = append(r.Claims, c)
-		}
-	}
+	r.Claims = p.claimsOf(pod)
 	r.Mark = p.set.Spec.ScaleStrategy.EnablePVCReuse && len(r.Claims) > 0 && !isMarked(pod)
 	return r
 }
