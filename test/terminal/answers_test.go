@@ -64,19 +64,20 @@ func (w *world) says(stdin string, code int, args []string, words ...string) {
 
 // answersAreThoseOfTheCluster compares what is said with what the API server then does.
 func answersAreThoseOfTheCluster(w *world) {
-	w.must(agents, "apply", "-f", "-")
-	w.must(elsewhere, "apply", "-f", "-")
-	w.must(protected, "apply", "-f", "-")
-	w.must(floor, "apply", "-f", "-")
+	w.Must(agents, "apply", "-f", "-")
+	w.Must(elsewhere, "apply", "-f", "-")
+	w.Must(protected, "apply", "-f", "-")
+	w.Must(floor, "apply", "-f", "-")
 	w.says(web, 0, []string{"review", "-f", "-", "--live"}, "create Pod default/web-0 (stdin:2)", "mpod.kb.io: changes it", "image: bank.test/agent:v1", "=> allowed")
-	w.until("the replica knows the SidecarSet", func() bool {
-		return w.must(web, "create", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec.containers[*].name}") == "agent web"
+	w.Until("the replica knows the SidecarSet and the budget", func() bool {
+		const seen = `jsonpath={.spec.containers[*].name} {.metadata.annotations.pub\.kruise\.io/related-pub}`
+		return w.Must(web, "create", "--dry-run=server", "-f", "-", "-o", seen) == "agent web floor"
 	})
-	w.must(web, "apply", "-f", "-")
+	w.Must(web, "apply", "-f", "-")
 	w.says("", 0, []string{"explain", "pod", "web-0"}, "1. agents: injects agent", "the Pod has", "elsewhere: not injected (OtherNamespace): namespace default has the label kubernetes.io/metadata.name=default",
-		"budget floor, by its selector: the Pod is not available", "keeps its floor", "enforce")
+		"budget floor, by the Pod's annotation pub.kruise.io/related-pub: the Pod is not available", "keeps its floor", "enforce")
 	w.says("", 0, []string{"explain", "sidecarset", "agents", "--all"}, "Pods: 1", "default/web-0: UpToDate")
-	w.must(strings.Replace(agents, "agent:v1", "agent:v2", 1), "apply", "-f", "-")
+	w.Must(strings.Replace(agents, "agent:v1", "agent:v2", 1), "apply", "-f", "-")
 	w.says("", 0, []string{"explain", "sidecarset", "agents"}, "Outdated: 1", "default/web-0: Outdated: the Pod has another version")
 	w.says("", 2, []string{"explain", "pod", "web-9"}, `"web-9" not found`)
 	w.says("", 1, []string{"explain", "deletion", "deploy/till"}, "vbuiltindeployment.kb.io: denies it", "replicas 2>0", "finalizer bank.test/hold", "=> refused")
@@ -88,9 +89,9 @@ func answersAreThoseOfTheCluster(w *world) {
 	w.says(strings.Replace(agents, "name: agents", "name: unknown", 1), 2, []string{"review", "-f", "-", "--operation", "update", "--live"}, "review it with --operation create")
 	w.says("{apiVersion: v1, kind: Gizmo, metadata: {name: x}}", 2, []string{"review", "-f", "-", "--live"}, "no such kind")
 	w.says("", 3, []string{"doctor", "--server", "https://127.0.0.1:1"}, "asking the API server")
-	w.must("", "patch", "deployment", "till", "--type=json", "-p", `[{"op":"remove","path":"/metadata/finalizers"},{"op":"remove","path":"/metadata/labels"}]`)
+	w.Must("", "patch", "deployment", "till", "--type=json", "-p", `[{"op":"remove","path":"/metadata/finalizers"},{"op":"remove","path":"/metadata/labels"}]`)
 	for _, object := range []string{"pod/web-0", "deployment/till", "sidecarset/agents", "sidecarset/elsewhere", "pub/floor"} {
-		w.must("", "delete", object, "--grace-period=0", "--force")
+		w.Must("", "delete", object, "--grace-period=0", "--force")
 	}
 }
 

@@ -27,15 +27,15 @@ type fault struct {
 }
 
 func kubectl(args ...string) func(*world) {
-	return func(w *world) { w.Helper(); w.must("", args...) }
+	return func(w *world) { w.Helper(); w.Must("", args...) }
 }
 
 func apply(text string) func(*world) {
-	return func(w *world) { w.Helper(); w.must(text, "apply", "-f", "-") }
+	return func(w *world) { w.Helper(); w.Must(text, "apply", "-f", "-") }
 }
 
 func remove(text string) func(*world) {
-	return func(w *world) { w.Helper(); w.must(text, "delete", "-f", "-", "--ignore-not-found") }
+	return func(w *world) { w.Helper(); w.Must(text, "delete", "-f", "-", "--ignore-not-found") }
 }
 
 const (

@@ -23,7 +23,7 @@ func changed(object string, change func(*world)) (plant, undo func(*world)) {
 	var saved map[string]any
 	plant = func(w *world) {
 		w.Helper()
-		if err := json.Unmarshal([]byte(w.must("", "get", object, "-n", namespace, "-o", "json")), &saved); err != nil {
+		if err := json.Unmarshal([]byte(w.Must("", "get", object, "-n", namespace, "-o", "json")), &saved); err != nil {
 			w.Fatal(err)
 		}
 		change(w)
@@ -34,14 +34,14 @@ func changed(object string, change func(*world)) (plant, undo func(*world)) {
 		delete(metadata, "uid")
 		delete(metadata, "resourceVersion")
 		verb := "create"
-		if version, err := w.kubectl("", "get", object, "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}"); err == nil {
+		if version, err := w.Try("", "get", object, "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}"); err == nil {
 			metadata["resourceVersion"], verb = version, "replace"
 		}
 		text, err := json.Marshal(saved)
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.must(string(text), verb, "-f", "-")
+		w.Must(string(text), verb, "-f", "-")
 	}
 	return plant, undo
 }
@@ -159,9 +159,9 @@ func faults(w *world) []fault {
 				`{"spec":{"conversion":{"webhook":{"clientConfig":{"url":null,"service":{"namespace":"kruise-system","name":"kruise-webhook-service","path":"/convert"}}}}}}`)),
 		changing(fault{name: "a SidecarSet that cannot be used", check: "sidecarsets", severity: "error", object: "SidecarSet", says: "unusable"},
 			validating, func(w *world) {
-				w.must("", "delete", validating)
-				w.must("", "patch", mutating, "--type=json", "-p", `[{"op":"replace","path":"/webhooks/1/failurePolicy","value":"Ignore"}]`)
-				w.must(unusable, "apply", "-f", "-")
+				w.Must("", "delete", validating)
+				w.Must("", "patch", mutating, "--type=json", "-p", `[{"op":"replace","path":"/webhooks/1/failurePolicy","value":"Ignore"}]`)
+				w.Must(unusable, "apply", "-f", "-")
 			}),
 	}
 }
@@ -188,7 +188,7 @@ func faultsAreFound(w *world) {
 		}
 		f.undo(w)
 		if f.name == "a SidecarSet that cannot be used" {
-			w.must("", "delete", "sidecarset", "unusable")
+			w.Must("", "delete", "sidecarset", "unusable")
 		}
 		if w.finds(f) {
 			w.Errorf("%s is found after it is gone", f.name)
@@ -197,7 +197,7 @@ func faultsAreFound(w *world) {
 	rightsOfThePerson(w)
 	w.ready("kruise-controller-manager", 2) // it was made anew, and a new one has no status
 	w.serve()
-	w.until("all is well again", func() bool {
+	w.Until("all is well again", func() bool {
 		out, code := w.run("", "doctor")
 		return code == 0 && strings.HasSuffix(out, "All is well.\n")
 	})
