@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
 	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/inprocess"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -36,7 +37,7 @@ func TestControllers(t *testing.T) {
 	for _, name := range []string{"kruise-system", "kruise-daemon-config", "start", "ready", "races"} {
 		s.namespace(t, name)
 	}
-	s.grant(t)
+	inprocess.World{T: t, Cluster: s.Cluster}.Grant()
 	t.Run("readiness waits for admission", func(t *testing.T) { readiness(t, s) })
 	service := admission(t)
 	s.register(t, service, service.Listener.Addr().String())

@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/test/addresses"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/inprocess"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/server"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -121,7 +122,8 @@ func (s *suite) run(t *testing.T, gates string) *process {
 	if err := features.Set(gates); err != nil {
 		t.Fatal(err)
 	}
-	cfg := s.limited()
+	world := inprocess.World{T: t, Cluster: s.Cluster}
+	cfg := world.Account(inprocess.Manager)
 	cfg.UserAgent = "kruise-manager"
 	cfg.Wrap(p.writes.wrap)
 	ctx, cancel := context.WithCancel(t.Context())

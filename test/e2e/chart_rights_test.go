@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applyadmission "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/inprocess"
 	"github.com/fairlead-io/fairlead/test/installation"
 )
 
@@ -152,12 +152,7 @@ func podTemplate() *corev1.PodTemplate {
 // account is a client with the rights of one of the chart's ServiceAccounts.
 func account(t *testing.T, c *cluster.Cluster, name string) *kubernetes.Clientset {
 	t.Helper()
-	config := rest.CopyConfig(c.RESTConfig())
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:" + installation.Namespace + ":" + name,
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + installation.Namespace, "system:authenticated"},
-	}
-	clientset, err := kubernetes.NewForConfig(config)
+	clientset, err := kubernetes.NewForConfig(inprocess.World{T: t, Cluster: c}.Account(name))
 	if err != nil {
 		t.Fatal(err)
 	}
