@@ -14,10 +14,17 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/jsonwalk"
 )
 
-// parts are those of a Pod that decide whether an update of it matters at all.
+// parts are those of a Pod that decide about most updates of it, without decoding the whole.
 type parts struct {
+	name                string
 	labels, annotations map[string]string
 	spec                jsontext.Value
+	// terminating, running and ready are what Ready looks at beside labels.
+	terminating, running, ready bool
+}
+
+func (p *parts) serves() bool {
+	return !p.terminating && p.running && p.ready && !MarkedUnavailable(p.labels)
 }
 
 func partsOf(raw jsontext.Value) (p parts, err error) {
@@ -25,22 +32,65 @@ func partsOf(raw jsontext.Value) (p parts, err error) {
 		return w.Object(func(name string) (err error) {
 			switch name {
 			case "metadata":
-				err = w.Object(func(name string) (err error) {
-					switch name {
-					case "labels":
-						p.labels, err = w.Strings()
-					case "annotations":
-						p.annotations, err = w.Strings()
-					}
-					return err
-				})
+				err = p.readMetadata(w)
 			case "spec":
 				p.spec, err = w.Value()
+			case "status":
+				err = p.readStatus(w)
 			}
 			return err
 		})
 	})
 	return p, err
+}
+
+func (p *parts) readMetadata(w *jsonwalk.Walker) error {
+	return w.Object(func(name string) (err error) {
+		switch name {
+		case "name":
+			p.name, err = w.String()
+		case "labels":
+			p.labels, err = w.Strings()
+		case "annotations":
+			p.annotations, err = w.Strings()
+		case "deletionTimestamp":
+			var at string
+			at, err = w.String()
+			p.terminating = at != ""
+		}
+		return err
+	})
+}
+
+func (p *parts) readStatus(w *jsonwalk.Walker) error {
+	return w.Object(func(name string) (err error) {
+		switch name {
+		case "phase":
+			var phase string
+			phase, err = w.String()
+			p.running = phase == string(corev1.PodRunning)
+		case "conditions":
+			err = w.Array(func() error { return p.readCondition(w) })
+		}
+		return err
+	})
+}
+
+func (p *parts) readCondition(w *jsonwalk.Walker) error {
+	var kind, status string
+	err := w.Object(func(name string) (err error) {
+		switch name {
+		case "type":
+			kind, err = w.String()
+		case "status":
+			status, err = w.String()
+		}
+		return err
+	})
+	if kind == string(corev1.PodReady) {
+		p.ready = status == string(corev1.ConditionTrue)
+	}
+	return err
 }
 
 // matters tells whether an update may make the Pod unavailable (pod-admission.md §4.1): one of its spec, or one that marks

@@ -120,7 +120,8 @@ func (h *handler) update(ctx context.Context, req *admission.Request) error {
 	if err != nil {
 		return admission.Refuse(400, "decoding Pod: %v", err)
 	}
-	if Related(before.annotations) == "" || Exempt(before.annotations) {
+	name := Related(before.annotations)
+	if name == "" || Exempt(before.annotations) || !before.serves() || h.sparesUpdates(req.Namespace, name, &before) {
 		return nil
 	}
 	after, err := partsOf(req.Object)
@@ -139,6 +140,17 @@ func (h *handler) update(ctx context.Context, req *admission.Request) error {
 		return err
 	}
 	return h.check(ctx, req, old, operationOf(old, updated), req.DryRun)
+}
+
+// sparesUpdates tells whether the budget is known to leave every update of the Pod alone.
+func (h *handler) sparesUpdates(namespace, name string, p *parts) bool {
+	for _, operation := range []Operation{Update, Resize} {
+		claim := Claim{Pod: p.name, Labels: p.labels, Operation: operation}
+		if !h.Known.Spares(types.NamespacedName{Namespace: namespace, Name: name}, claim, h.Checker.ResizeApart) {
+			return false
+		}
+	}
+	return true
 }
 
 // decode reads as much of a Pod as our types know: nothing is written back.

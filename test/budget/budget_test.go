@@ -73,17 +73,20 @@ func denied(err error, budget string) bool {
 // crowd: never is one Pod too many let go, and what may go is let go.
 func crowd(t *testing.T, w *world) {
 	w.deploy("crowd", atOnce)
+	unanswered := 0
 	for round := range rounds {
 		allowed := 1 + rand.IntN(8)
 		b := &policyv1beta1.PodUnavailableBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "crowd"}}
 		w.must(w.Patch(t.Context(), b, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"maxUnavailable":%d}}`, allowed))))
 		w.allows("crowd", int32(allowed))
 		begin := time.Now()
-		admitted, conflicts := w.rush("crowd")
-		if admitted != allowed || conflicts > 0 {
-			t.Errorf("round %d: %d of %d went, %d allowed, and %d were denied by a conflict", round, admitted, atOnce, allowed, conflicts)
+		got := w.rush("crowd")
+		// A call that the API server gave up may have taken a unit that then nobody used.
+		if got.admitted > allowed || got.admitted < allowed-got.unanswered || got.conflicts > 0 {
+			t.Errorf("round %d: %d allowed, of %d %+v", round, allowed, atOnce, got)
 		}
-		t.Logf("round %d: %d of %d went in %s", round, admitted, atOnce, time.Since(begin))
+		t.Logf("round %d: %d allowed, %+v in %s", round, allowed, got, time.Since(begin))
+		unanswered += got.unanswered
 		w.replace("crowd", atOnce)
 		w.eventually(func() string {
 			if s := w.status("crowd"); s.UnavailableAllowed < 1 {
@@ -98,11 +101,18 @@ func crowd(t *testing.T, w *world) {
 			}
 		}
 	}
+	if most := rounds * atOnce / 20; unanswered > most {
+		t.Errorf("%d of %d calls were not answered in time; on a busy machine %d may be", unanswered, rounds*atOnce, most)
+	}
 }
 
+// outcomes are what became of requests: allowed, denied by a conflict, or given up by the API server, which is a denial too.
+// All others were denied by an exhausted budget.
+type outcomes struct{ admitted, conflicts, unanswered int }
+
 // rush deletes and evicts all Pods at once.
-func (w *world) rush(name string) (admitted, conflicts int) {
-	var went, conflicting atomic.Int64
+func (w *world) rush(name string) outcomes {
+	var went, conflicting, unanswered atomic.Int64
 	var group sync.WaitGroup
 	for i := range atOnce {
 		group.Go(func() {
@@ -114,6 +124,8 @@ func (w *world) rush(name string) (admitted, conflicts int) {
 			switch err := act(); {
 			case err == nil:
 				went.Add(1)
+			case strings.Contains(err.Error(), "failed calling webhook"):
+				unanswered.Add(1)
 			case !denied(err, name):
 				w.Errorf("%s: %v", pod, err)
 			case !strings.Contains(err.Error(), "exhausted"):
@@ -122,7 +134,7 @@ func (w *world) rush(name string) (admitted, conflicts int) {
 		})
 	}
 	group.Wait()
-	return int(went.Load()), int(conflicting.Load())
+	return outcomes{int(went.Load()), int(conflicting.Load()), int(unanswered.Load())}
 }
 
 // deletedMeanwhile: whoever asks for a budget that is gone may go on; nobody is answered otherwise than by yes and no.
@@ -134,7 +146,7 @@ func deletedMeanwhile(t *testing.T, w *world) {
 			t.Error(err)
 		}
 	})
-	admitted, _ := w.rush("crowd")
+	got := w.rush("crowd")
 	group.Wait()
 	for i := range atOnce {
 		pod := fmt.Sprintf("crowd-%d", i)
@@ -142,7 +154,7 @@ func deletedMeanwhile(t *testing.T, w *world) {
 			t.Errorf("without a budget %s cannot be deleted: %v", pod, err)
 		}
 	}
-	t.Logf("%d went while the budget was being deleted", admitted)
+	t.Logf("while the budget was being deleted: %+v", got)
 }
 
 // costs: each kind of request, on one budget of which one Pod may go.
