@@ -46,7 +46,7 @@ func setCondition(s *v1beta1.CloneSetStatus, c v1beta1.CloneSetCondition, now ti
 // reportFailure says whether the last pass failed at something; a success takes back an earlier failure.
 func reportFailure(s *v1beta1.CloneSetStatus, of v1beta1.CloneSetConditionType, err error, now time.Time) {
 	switch {
-	case err != nil && !isRace(err):
+	case isFault(err):
 		setCondition(s, v1beta1.CloneSetCondition{Type: of, Status: corev1.ConditionTrue, Message: err.Error()}, now)
 	case err == nil && conditionOf(s, of) != nil:
 		setCondition(s, v1beta1.CloneSetCondition{Type: of, Status: corev1.ConditionFalse}, now)

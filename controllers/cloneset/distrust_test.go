@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -111,6 +112,33 @@ func TestWhichErrorsLeaveOpenWhatHappened(t *testing.T) {
 		if tt.err != nil && isRace(tt.err) != tt.race {
 			t.Errorf("%s: a race %v", name, isRace(tt.err))
 		}
+	}
+}
+
+// TestAnEndingNamespaceIsSilent has Pods deleted with their namespace, before their CloneSet.
+func TestAnEndingNamespaceIsSilent(t *testing.T) {
+	w := newWorld(t, replicas(4))
+	w.settle()
+	for _, pod := range w.pods() {
+		w.must(w.Delete(t.Context(), pod))
+	}
+	refused := apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("it is being terminated"))
+	refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Field: "metadata.namespace"}}
+	refusals := 0
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod && verb == "create" {
+			refusals++
+			return refused
+		}
+		return nil
+	}
+	w.eventsNow()
+	result, err := w.reconcile()
+	if err != nil || result.RequeueAfter != 0 || refusals != 1 {
+		t.Errorf("after %d refusals it comes again after %s with %v, want 1, never and none", refusals, result.RequeueAfter, err)
+	}
+	if events, conditions := w.eventsNow(), w.set().Status.Conditions; len(events)+len(conditions) > 0 {
+		t.Errorf("it tells of it: %v, %v", events, conditions)
 	}
 }
 

@@ -43,9 +43,9 @@ func (j *journal) normal(reason, format string, args ...any) {
 	j.add(corev1.EventTypeNormal, reason, format, args...)
 }
 
-// failed tells of an error, unless it is only that someone else was faster.
+// failed tells of an error, unless it is only that someone else was faster, or deletes the namespace.
 func (j *journal) failed(reason string, err error) {
-	if err != nil && !isRace(err) {
+	if isFault(err) {
 		j.add(corev1.EventTypeWarning, reason, "%v", err)
 	}
 }

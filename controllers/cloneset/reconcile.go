@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +54,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		// Two writers met; it is nobody's fault, and shown to nobody.
 		log.FromContext(ctx).V(1).Info("looking again, something changed meanwhile", "reason", err.Error())
 		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, conflictDelay)}, nil
+	}
+	if ofEndingNamespace(err) {
+		log.FromContext(ctx).V(1).Info("leaving it alone, its namespace is being deleted", "reason", err.Error())
+		return reconcile.Result{}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -126,11 +131,25 @@ func key(set *v1beta1.CloneSet) types.NamespacedName { return client.ObjectKeyFr
 // isRace tells whether all that went wrong is that objects were changed, created or deleted by someone else since they
 // were read.
 func isRace(err error) bool {
+	return every(err, func(e error) bool { return apierrors.IsConflict(e) || apierrors.IsNotFound(e) || isWrongUID(e) })
+}
+
+// ofEndingNamespace tells whether all that went wrong is that nothing can be created in the namespace any more. The
+// CloneSet goes with it, after its Pods perhaps, none of which is to be replaced.
+func ofEndingNamespace(err error) bool {
+	return every(err, func(e error) bool { return apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause) })
+}
+
+// isFault tells whether an error is for users to know.
+func isFault(err error) bool { return err != nil && !isRace(err) && !ofEndingNamespace(err) }
+
+// every tells whether all that is joined in an error is so.
+func every(err error, is func(error) bool) bool {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
-		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isRace(e) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !every(e, is) })
 	}
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || isWrongUID(err)
+	return is(err)
 }
 
 // isWrongUID tells whether a patch was refused for the UID in it: to the API server that is an attempt to change it.
