@@ -28,6 +28,9 @@ func atRest(s *apiserver.Server) error {
 		if err := podAtRest(pod); err != nil {
 			return err
 		}
+		if _, doomed := pod.Labels[v1beta1.SpecifiedDeleteLabel]; doomed && !set.Spec.UpdateStrategy.RollingUpdate.Paused {
+			return fmt.Errorf("Pod %s is still to be deleted", pod.Name)
+		}
 		if at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]] == fingerprint(&set.Spec.Template) {
 			updated++
 		}
@@ -36,7 +39,9 @@ func atRest(s *apiserver.Server) error {
 	if most := len(pods) - partition(set); rolls && updated < most && available(pods) == len(pods) {
 		return fmt.Errorf("%d Pods are updated, %d should be", updated, most)
 	}
-	if len(set.Spec.ScaleStrategy.PodsToDelete) > 0 {
+	// While it is paused there is no surge, without which no Pod may go if none may be unavailable.
+	paused := set.Spec.UpdateStrategy.RollingUpdate.Paused
+	if len(set.Spec.ScaleStrategy.PodsToDelete) > 0 && !paused {
 		return fmt.Errorf("podsToDelete still names %v", set.Spec.ScaleStrategy.PodsToDelete)
 	}
 	if err := statusAtRest(set, pods, updated); err != nil {
@@ -50,9 +55,6 @@ func podAtRest(pod *corev1.Pod) error {
 	broken := strings.Contains(pod.Spec.Containers[0].Image, perturb.Broken)
 	if !broken && !serves(pod) {
 		return fmt.Errorf("Pod %s does not serve: labels %v, conditions %v", pod.Name, pod.Labels, pod.Status.Conditions)
-	}
-	if _, doomed := pod.Labels[v1beta1.SpecifiedDeleteLabel]; doomed && !broken {
-		return fmt.Errorf("Pod %s is still to be deleted", pod.Name)
 	}
 	return nil
 }
@@ -107,8 +109,20 @@ func digest(s *apiserver.Server) string {
 		lines = append(lines, fmt.Sprintf("Pod runs %s, is at %s, serves: %v", runs, at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]], serves(pod)))
 	}
 	slices.Sort(lines)
-	lines = append(lines, fmt.Sprintf("%d claims", len(s.All(claimKind))), "template "+fingerprint(&set.Spec.Template))
+	lines = append(lines, fmt.Sprintf("%d claims", claimsOf(s, activePods(s))), "template "+fingerprint(&set.Spec.Template))
 	st := set.Status
 	return strings.Join(append(lines, fmt.Sprintf("status: current %s, update %s, %d of %d updated, %d expected",
 		at[st.CurrentRevision], at[st.UpdateRevision], st.UpdatedReplicas, st.Replicas, st.ExpectedUpdatedReplicas)), "\n")
+}
+
+// claimsOf are the claims of these Pods: one that ended and is still there keeps its own.
+func claimsOf(s *apiserver.Server, pods perturb.Pods) (n int) {
+	for _, c := range s.All(claimKind) {
+		if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
+			return pod.Labels[v1beta1.CloneSetInstanceIDLabel] == c.GetLabels()[v1beta1.CloneSetInstanceIDLabel]
+		}) {
+			n++
+		}
+	}
+	return n
 }
