@@ -1,0 +1,94 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/test/cluster/cluster"
+	"github.com/fairlead-io/fairlead/test/images"
+	"github.com/fairlead-io/fairlead/test/installation"
+)
+
+// TestCloneSets runs CloneSets on real nodes with the chart's own rights and its webhooks. At the end the controllers' logs
+// must be free of errors.
+func TestCloneSets(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
+	if err := images.PushAll(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := installation.PushImage(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := installation.Upgrade(t.Context(), c, tag); err != nil {
+		t.Fatal(err)
+	}
+	w := newCloneSets(t, c)
+	parts := []struct {
+		namespace string
+		long      bool
+		run       func(cloneSets)
+	}{
+		{"clone-in-place", false, inPlaceKeepsThePod},
+		{"clone-in-place-beta", true, inPlaceKeepsThePodInBeta},
+		{"clone-recreate", true, recreates},
+		{"clone-shared-image", true, sharedImageIsRecreated},
+		{"clone-autoscaled", true, surgesWhileItIsScaled},
+		{"clone-bounded", true, staysWithinMaxUnavailable},
+		{"clone-asked", false, deletesAsAsked},
+		{"clone-plain-delete", true, plainDeleteRunsNoHook},
+		{"clone-registry", false, operatorKeepsARegistry},
+		{"clone-claims", true, claimsFollowThePods},
+		{"clone-fresh-claims", true, claimsAreMadeAnew},
+		{"clone-by-clients", false, clientsScale},
+		{"clone-articles", true, articlesRun},
+	}
+	t.Run("parts", func(t *testing.T) {
+		for _, part := range parts {
+			if part.long && testing.Short() {
+				continue
+			}
+			t.Run(strings.TrimPrefix(part.namespace, "clone-"), func(t *testing.T) {
+				t.Parallel() // they mostly wait
+				part.run(w.in(t, part.namespace))
+			})
+		}
+	})
+	w.logsAreClean()
+}
+
+// complaints of the controllers are errors, and refusals of the API server.
+var complaints = regexp.MustCompile(`(?m)^.*(?:level=ERROR|cannot (?:list|get|watch|patch|create|update|delete) resource).*$`)
+
+func (w cloneSets) logsAreClean() {
+	w.Helper()
+	for _, pod := range strings.Fields(w.Must("", "-n", installation.Namespace, "get", "pods", "-l", "control-plane=controller-manager", "-o", "name")) {
+		for _, line := range complaints.FindAllString(w.Must("", "-n", installation.Namespace, "logs", "--tail=-1", pod), 20) {
+			w.Errorf("%s says: %s", pod, line)
+		}
+	}
+}
+
+// restsQuietly finds that nothing is written while nothing is to be done.
+func (w cloneSets) restsQuietly(name string) {
+	w.Helper()
+	versions := func() string {
+		text := w.read(name).ResourceVersion
+		for _, pod := range w.pods() {
+			text += fmt.Sprint(" ", pod.Name, "=", pod.ResourceVersion)
+		}
+		return text
+	}
+	// The kubelet's own last report about a Pod may be under way still.
+	time.Sleep(5 * time.Second)
+	before := versions()
+	time.Sleep(15 * time.Second)
+	if after := versions(); after != before {
+		w.Errorf("the settled CloneSet and its Pods were written: %s became %s", before, after)
+	}
+}
