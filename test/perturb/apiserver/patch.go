@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -157,10 +156,4 @@ func clearStatus(obj client.Object) {
 	if f := field(obj, "Status"); f.IsValid() {
 		f.SetZero()
 	}
-}
-
-// Describe is a patch for people: its type and text.
-func Describe(how types.PatchType, patch []byte) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(string(how), "application/"), "+")
-	return name + " " + string(patch)
 }
