@@ -31,7 +31,7 @@
 {{- with .Values.imagePullSecrets -}}
 imagePullSecrets:
 {{- range . }}
-  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  - name: {{ if kindIs "map" . }}{{ .name | quote }}{{ else }}{{ . | quote }}{{ end }}
 {{- end }}
 {{- end -}}
 {{- end -}}
@@ -39,7 +39,7 @@ imagePullSecrets:
 {{/* kruise.gate (list $ NAME): the value that featureGates gives the gate NAME, "true" or "false", or nothing. */}}
 {{- define "kruise.gate" -}}
 {{- $name := index . 1 -}}
-{{- range splitList "," (index . 0).Values.featureGates -}}
+{{- range splitList "," ((index . 0).Values.featureGates | default "") -}}
   {{- $pair := splitList "=" (trim .) -}}
   {{- if eq (trim (first $pair)) $name -}}
     {{- trim (last $pair) | lower -}}
@@ -55,7 +55,7 @@ AllAlpha AllBeta CloneSetEventHandlerOptimization CloneSetPartitionRollback Clon
 {{/* featureGates, checked here so that a typing mistake does not end as a crash loop. */}}
 {{- define "kruise.featureGates" -}}
 {{- $known := include "kruise.knownGates" . | splitList " " -}}
-{{- range splitList "," .Values.featureGates -}}
+{{- range splitList "," (.Values.featureGates | default "") -}}
   {{- if and (trim .) (not (regexMatch "^[A-Za-z]+ *= *([Tt]rue|[Ff]alse|TRUE|FALSE)$" (trim .))) -}}
     {{- fail (printf "featureGates: %q must read Gate=true or Gate=false; separate several by commas (\\, on the command line)" (trim .)) -}}
   {{- end -}}
@@ -64,7 +64,7 @@ AllAlpha AllBeta CloneSetEventHandlerOptimization CloneSetPartitionRollback Clon
     {{- fail (printf "featureGates: there is no gate %q; the gates are %s" $gate (join ", " $known)) -}}
   {{- end -}}
 {{- end -}}
-{{- $gates := nospace .Values.featureGates -}}
+{{- $gates := nospace (.Values.featureGates | default "") -}}
 {{- if and (include "kruise.certManager" .) (ne (include "kruise.gate" (list . "EnableExternalCerts")) "true") -}}
   {{- $gates = append (compact (list $gates)) "EnableExternalCerts=true" | join "," -}}
 {{- end -}}
@@ -96,7 +96,7 @@ kruise-webhook
 
 {{/* Annotations that ask for CA bundles, as YAML. */}}
 {{- define "kruise.injection" -}}
-{{- $annotations := deepCopy .Values.externalCerts.annotations -}}
+{{- $annotations := deepCopy (.Values.externalCerts.annotations | default dict) -}}
 {{- if include "kruise.certManager" . -}}
   {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "kruise.namespace" .) (include "kruise.certificate" .)) -}}
 {{- end -}}
