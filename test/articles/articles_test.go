@@ -43,11 +43,11 @@ func restartOfNobody(w *world) {
 func renamed(w *world) {
 	const first, second, corrected = "sidecarset-with-volume", "sidecarset-canary-by-selector", "corrected/sidecarset-canary"
 	w.Cleanup(func() { w.remove(first) })
-	w.must("", "apply", "-f", manifest(first))
+	w.Must("", "apply", "-f", manifest(first))
 	w.injected(injection{File: "pod-selected", Containers: []string{"sidecar1 busybox", "app nginx"}})
 	w.says("", []string{"apply", "-f", manifest(second)},
 		`spec.containers[0].name: Forbidden: container "sidecar-1" cannot be added or renamed by an update: use another SidecarSet for it`)
-	w.must("", "apply", "-f", manifest(corrected))
+	w.Must("", "apply", "-f", manifest(corrected))
 	for _, pod := range []string{"pod-canary", "pod-selected"} {
 		w.injected(injection{File: pod, Containers: []string{"sidecar1 busybox:1.35.0", "app nginx"}})
 	}
@@ -59,7 +59,7 @@ func (w *world) check(v verdict) {
 		w.refused(v)
 	case v.Beside != "":
 		w.Cleanup(func() { w.remove(v.Beside) })
-		w.must("", "apply", "-f", manifest(v.Beside))
+		w.Must("", "apply", "-f", manifest(v.Beside))
 		w.injected(*v.Pod)
 	default:
 		w.accepted(v)
@@ -81,7 +81,7 @@ func (w *world) check(v verdict) {
 func (w *world) accepted(v verdict) {
 	w.Helper()
 	w.Cleanup(func() { w.remove(v.File) })
-	w.must("", "apply", "-f", manifest(v.File))
+	w.Must("", "apply", "-f", manifest(v.File))
 	object := w.read(manifest(v.File))
 	if diff := cmp.Diff(v.Drops, missing("", parse(w.T, v.File), object)); diff != "" {
 		w.Errorf("%s: lost or changed (+): %s in %v", v.File, diff, object)
@@ -92,7 +92,7 @@ func (w *world) accepted(v verdict) {
 			w.Errorf("%s has %s: %v", v.File, path, got)
 		}
 	}
-	w.must("", "apply", "-f", manifest(v.File))
+	w.Must("", "apply", "-f", manifest(v.File))
 	again := w.read(manifest(v.File))
 	if diff := cmp.Diff(object["spec"], again["spec"]); diff != "" {
 		w.Errorf("%s: applied again: %s", v.File, diff)
@@ -105,7 +105,7 @@ func (w *world) accepted(v verdict) {
 // remove deletes the object of a manifest. Of a SidecarSet it also waits until Pods are not injected any more.
 func (w *world) remove(name string) {
 	w.Helper()
-	w.must("", "delete", "--wait=false", "--ignore-not-found", "-f", manifest(name))
+	w.Must("", "delete", "--wait=false", "--ignore-not-found", "-f", manifest(name))
 	object := parse(w.T, name)
 	if object["kind"] != "SidecarSet" {
 		return
@@ -118,7 +118,7 @@ func (w *world) remove(name string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.until("Pods are as they were", func() bool { return len(containers(w.dryRun(string(pod)))) == 1 })
+	w.Until("Pods are as they were", func() bool { return len(containers(w.dryRun(string(pod)))) == 1 })
 }
 
 func (w *world) holds(object map[string]any, holds map[string]any) {
@@ -134,7 +134,7 @@ func (w *world) holds(object map[string]any, holds map[string]any) {
 // injected creates a Pod until the watch has told of the SidecarSet.
 func (w *world) injected(pod injection) {
 	w.Helper()
-	w.until("the Pod has the containers "+strings.Join(pod.Containers, ", "), func() bool {
+	w.Until("the Pod has the containers "+strings.Join(pod.Containers, ", "), func() bool {
 		got := w.dryRunFile(pod.File)
 		if slices.Equal(containers(got), pod.Containers) {
 			w.holds(got, pod.Holds)
@@ -155,7 +155,7 @@ func (w *world) dryRunFile(name string) map[string]any {
 
 func (w *world) dryRun(pod string) (got map[string]any) {
 	w.Helper()
-	if err := json.Unmarshal([]byte(w.must(pod, "create", "--dry-run=server", "-o", "json", "-f", "-")), &got); err != nil {
+	if err := json.Unmarshal([]byte(w.Must(pod, "create", "--dry-run=server", "-o", "json", "-f", "-")), &got); err != nil {
 		w.Fatal(err)
 	}
 	return got
@@ -177,7 +177,7 @@ func (w *world) refused(v verdict) {
 	w.says("", []string{"apply", "-f", manifest(v.File)}, v.Says...)
 	unchecked := []string{"apply", "--validate=false", "-f", manifest(v.File)}
 	if v.Unchecked == "accepted" {
-		w.must("", unchecked...)
+		w.Must("", unchecked...)
 	} else {
 		w.says("", unchecked, v.Unchecked)
 	}
@@ -186,7 +186,7 @@ func (w *world) refused(v verdict) {
 // says runs kubectl, which must fail with all of these words.
 func (w *world) says(stdin string, args []string, words ...string) {
 	w.Helper()
-	out, err := w.kubectl(stdin, args...)
+	out, err := w.Try(stdin, args...)
 	if err == nil {
 		w.Errorf("kubectl %s: accepted: %s", strings.Join(args, " "), out)
 		return
