@@ -140,38 +140,29 @@ func orderedContainersStartInOrder(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// The CloneSet is only there to own the Pod: nothing here reconciles it.
-const gatedManifests = `
+const gatedManifest = `
 apiVersion: apps.kruise.io/v1beta1
 kind: CloneSet
-metadata: {name: owner, namespace: default}
+metadata: {name: gated, namespace: default}
 spec:
   replicas: 1
   selector: {matchLabels: {app: gated}}
-  template: {metadata: {labels: {app: gated}}, spec: {containers: [{name: c, image: "bank.test/web:v1"}]}}
-`
-
-const gatedPod = `
-apiVersion: v1
-kind: Pod
-metadata:
-  name: gated
-  namespace: default
-  labels: {app: gated}
-  ownerReferences: [{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: owner, uid: UID, controller: true}]
-spec:
-  terminationGracePeriodSeconds: 2
-  containers: [{name: c, image: "bank.test/web:v1"}]
+  template:
+    metadata: {labels: {app: gated}}
+    spec:
+      terminationGracePeriodSeconds: 2
+      containers: [{name: c, image: "bank.test/web:v1"}]
 `
 
 func gateOpens(t *testing.T, c *cluster.Cluster) {
-	apply(t, c, gatedManifests)
-	uid := kubectl(t, c, "get", "clone", "owner", "-o", "jsonpath={.metadata.uid}")
-	apply(t, c, strings.Replace(gatedPod, "UID", uid, 1))
-	kubectl(t, c, "wait", "--for=condition=Ready", "pod/gated", "--timeout=1m")
-	gate := kubectl(t, c, "get", "pod", "gated", "-o", "jsonpath={.spec.readinessGates[*].conditionType} {.status.conditions[?(@.type=='KruisePodReady')].status}")
-	if want := "KruisePodReady True"; gate != want {
-		t.Errorf("the Pod's gate and condition are %q, want %q", gate, want)
+	apply(t, c, gatedManifest)
+	kubectl(t, c, "wait", "--for=jsonpath={.status.availableReplicas}=1", "clone/gated", "--timeout=2m")
+	for _, gate := range []string{"KruisePodReady", "InPlaceUpdateReady"} {
+		state := kubectl(t, c, "get", "pods", "-l", "app=gated", "-o",
+			"jsonpath={.items[*].spec.readinessGates[?(@.conditionType=='"+gate+"')].conditionType} {.items[*].status.conditions[?(@.type=='"+gate+"')].status}")
+		if want := gate + " True"; state != want {
+			t.Errorf("the Pod's gate and condition are %q, want %q", state, want)
+		}
 	}
 }
 
