@@ -132,11 +132,12 @@ func caches() []Fault {
 }
 
 func events() []Fault {
-	var all []Fault
-	for id, fates := range map[string][]fate{
+	fatesOf := map[string][]fate{
 		"P7.unnoticed": {unnoticed}, "P7.one": {vanished}, "P7.next": {arrives, vanished}, "P7.pair": {vanished, vanished},
 		"P8.doubled": {doubled, doubled}, "P8.late": {late}, "P8.late-next": {arrives, late},
-	} {
+	}
+	all := make([]Fault, 0, len(fatesOf))
+	for id, fates := range fatesOf {
 		all = append(all, Fault{ID: id, Applies: always, Do: func(r *Run, _ *Process, _ *Call) verdict {
 			r.fates = slices.Clone(fates)
 			return verdict{}

@@ -97,7 +97,7 @@ func (r *Run) verdict(p *Process, c *Call) verdict {
 	var v verdict
 	for _, injected := range r.plan.Faults {
 		if injected.At == c.Number && injected.Applies(c) {
-			r.note("fault %s", injected.Fault.ID)
+			r.note("fault %s", injected.ID)
 			v = injected.Do(r, p, c)
 		}
 	}

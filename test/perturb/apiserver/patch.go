@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -72,7 +73,7 @@ func apply(document []byte, typed client.Object, how types.PatchType, patch []by
 // write stores what a client made of current. A resource version in it must be that of current; none is any.
 func (s *Server) write(key Key, subresource string, current, changed client.Object) (client.Object, error) {
 	if v := changed.GetResourceVersion(); v != "" && v != current.GetResourceVersion() {
-		return nil, apierrors.NewConflict(key.resource(), key.Name, fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+		return nil, apierrors.NewConflict(key.resource(), key.Name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	if changed.GetUID() != current.GetUID() {
 		invalid := apierrors.NewInvalid(key.Kind, key.Name, nil)

@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/test/perturb"
@@ -21,7 +21,7 @@ import (
 // check is asked after each write of the controller: I1 to I3, and that deletions name what they delete.
 func check(w *perturb.Write) error {
 	if w.Verb == "delete" && (w.Options.Preconditions == nil || w.Options.Preconditions.UID == nil) {
-		return fmt.Errorf("a deletion without the UID of what it deletes")
+		return errors.New("a deletion without the UID of what it deletes")
 	}
 	if w.Key.Kind != apiserver.PodKind {
 		return nil
@@ -165,5 +165,3 @@ func activePods(s *apiserver.Server) perturb.Pods {
 	}
 	return of(set, s.Pods())
 }
-
-func owned(set *v1beta1.CloneSet, obj client.Object) bool { return metav1.IsControlledBy(obj, set) }

@@ -29,7 +29,7 @@ func atRest(s *apiserver.Server) error {
 			return err
 		}
 		if _, doomed := pod.Labels[v1beta1.SpecifiedDeleteLabel]; doomed && !set.Spec.UpdateStrategy.RollingUpdate.Paused {
-			return fmt.Errorf("Pod %s is still to be deleted", pod.Name)
+			return fmt.Errorf("the Pod %s is still to be deleted", pod.Name)
 		}
 		if at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]] == fingerprint(&set.Spec.Template) {
 			updated++
@@ -54,7 +54,7 @@ func atRest(s *apiserver.Server) error {
 func podAtRest(pod *corev1.Pod) error {
 	broken := strings.Contains(pod.Spec.Containers[0].Image, perturb.Broken)
 	if !broken && !serves(pod) {
-		return fmt.Errorf("Pod %s does not serve: labels %v, conditions %v", pod.Name, pod.Labels, pod.Status.Conditions)
+		return fmt.Errorf("the Pod %s does not serve: labels %v, conditions %v", pod.Name, pod.Labels, pod.Status.Conditions)
 	}
 	return nil
 }
@@ -88,6 +88,9 @@ func orphans(s *apiserver.Server, set *v1beta1.CloneSet) error {
 		ids[pod.Labels[v1beta1.CloneSetInstanceIDLabel]] = true
 	}
 	for _, c := range s.All(claimKind) {
+		if len(c.GetOwnerReferences()) == 0 {
+			continue // somebody else's, of a name that one of ours would have had
+		}
 		if set == nil || !ids[c.GetLabels()[v1beta1.CloneSetInstanceIDLabel]] {
 			return fmt.Errorf("I14: claim %s has no Pod", c.GetName())
 		}
