@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -139,4 +140,56 @@ func (w cloneSets) podsAre(pods int, want counts) {
 func (w cloneSets) unblock(pod string) {
 	w.Helper()
 	w.kubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+}
+
+// leavesServiceFirst: with markPodNotReady a Pod is not Ready from before its hook is released, through its update, and
+// until it is deleted; after the update it is again.
+func leavesServiceFirst(w cloneSets) {
+	w.apply(strings.NewReplacer("preNormal: {finalizersHandler: [example.io/unready-blocker]}", "", "replicas: 3", "replicas: 2",
+		"{finalizersHandler:", "{markPodNotReady: true, finalizersHandler:").Replace(session))
+	w.settled("session", inFull(2))
+	before := keptOf(w.pods())
+	w.setImage("session", "bank.test/web:v2")
+	for range 2 {
+		held := w.held(v1beta1.LifecycleStatePreparingUpdate)
+		if restarts(held)["web"] != 0 || held.Spec.Containers[0].Image != "bank.test/web:v1" {
+			w.Errorf("Pod %s was updated before its hook was released: %+v", held.Name, held.Status.ContainerStatuses)
+		}
+		w.unblock(held.Name)
+		w.until(func() string {
+			pod := w.pod(held.Name)
+			if stateOf(pod) == v1beta1.LifecycleStateUpdated {
+				return ""
+			}
+			return fmt.Sprintf("Pod %s is %s", pod.Name, stateOf(pod))
+		})
+		w.kubectl("patch", "pod", held.Name, "--type=merge", "-p", `{"metadata":{"finalizers":["example.io/unready-blocker"]}}`)
+	}
+	w.settled("session", inFull(2))
+	if diff := cmp.Diff(before, keptOf(w.pods())); diff != "" {
+		w.Errorf("Pods are not the same after an update in place (-before +now):\n%s", diff)
+	}
+	w.kubectl("scale", "clone", "session", "--replicas=1")
+	held := w.held(v1beta1.LifecycleStatePreparingDelete)
+	if held.DeletionTimestamp != nil {
+		w.Errorf("Pod %s is being deleted before its hook was released", held.Name)
+	}
+	w.unblock(held.Name)
+	w.settled("session", inFull(1))
+}
+
+// held waits for one Pod in the state, out of service.
+func (w cloneSets) held(state v1beta1.LifecycleStateType) (found *corev1.Pod) {
+	w.Helper()
+	w.until(func() string {
+		pods := w.pods()
+		for i := range pods {
+			if stateOf(&pods[i]) == state && !isReady(&pods[i]) {
+				found = &pods[i]
+				return ""
+			}
+		}
+		return fmt.Sprintf("no Pod is %s and not Ready", state)
+	})
+	return found
 }

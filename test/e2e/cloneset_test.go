@@ -29,6 +29,7 @@ func TestCloneSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newCloneSets(t, c)
+	w.replicasAreNew()
 	parts := []struct {
 		namespace string
 		long      bool
@@ -42,6 +43,7 @@ func TestCloneSets(t *testing.T) {
 		{"clone-bounded", true, staysWithinMaxUnavailable},
 		{"clone-asked", false, deletesAsAsked},
 		{"clone-plain-delete", true, plainDeleteRunsNoHook},
+		{"clone-not-ready", true, leavesServiceFirst},
 		{"clone-registry", false, operatorKeepsARegistry},
 		{"clone-claims", true, claimsFollowThePods},
 		{"clone-fresh-claims", true, claimsAreMadeAnew},
@@ -60,6 +62,15 @@ func TestCloneSets(t *testing.T) {
 		}
 	})
 	w.logsAreClean()
+}
+
+// replicasAreNew waits until those of an earlier release, if there was one, are gone: the last ones still get requests to
+// convert, and refuse connections between their end and that of their Pod.
+func (w cloneSets) replicasAreNew() {
+	w.Helper()
+	w.until(func() string {
+		return w.Must("", "-n", installation.Namespace, "get", "pods", "-o", `jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}`)
+	})
 }
 
 // complaints of the controllers are errors, and refusals of the API server.
