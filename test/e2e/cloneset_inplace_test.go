@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/test/installation"
 )
 
 const shopInPlace = `
@@ -171,6 +173,35 @@ func sharedImageIsRecreated(w cloneSets) {
 		}
 		if image := pod.Spec.InitContainers[0].Image; image != "bank.test/web:v2" {
 			w.Errorf("Pod %s has image %s in its init container, want v2", pod.Name, image)
+		}
+	}
+}
+
+// outlivesALeader kills the controllers' leader in the middle of a rollout: the next one goes on, and restarts nothing twice.
+func outlivesALeader(w cloneSets) {
+	w.apply(strings.Replace(shopInPlace, "replicas: 3", "replicas: 5", 1))
+	w.settled("shop", inFull(5))
+	before := keptOf(w.pods())
+	w.setImage("shop", "bank.test/web:v2")
+	w.until(func() string {
+		if n := w.read("shop").Status.UpdatedReplicas; n < 2 {
+			return fmt.Sprintf("%d Pods are updated", n)
+		}
+		return ""
+	})
+	leader, _, _ := strings.Cut(w.Must("", "-n", installation.Namespace, "get", "lease", "kruise-manager", "-o", "jsonpath={.spec.holderIdentity}"), "_")
+	w.Must("", "-n", installation.Namespace, "delete", "pod", leader, "--grace-period=0", "--force", "--wait=false")
+	if n := w.read("shop").Status.UpdatedReplicas; n == 5 {
+		w.Error("the rollout was over before the leader was killed; this shows nothing")
+	}
+	w.settled("shop", inFull(5))
+	pods := w.pods()
+	if diff := cmp.Diff(before, keptOf(pods)); diff != "" {
+		w.Errorf("Pods are not the same after an update in place (-before +now):\n%s", diff)
+	}
+	for _, pod := range pods {
+		if diff := cmp.Diff(map[string]int32{"web": 1, "agent": 0}, restarts(&pod)); diff != "" {
+			w.Errorf("Pod %s has restarted its containers (-want +got):\n%s", pod.Name, diff)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,6 +61,9 @@ func TestCloneSets(t *testing.T) {
 		}
 	})
 	w.logsAreClean()
+	if !testing.Short() {
+		t.Run("leader killed", func(t *testing.T) { outlivesALeader(w.in(t, "clone-leader")) })
+	}
 }
 
 // replicasAreNew waits until those of an earlier release, if there was one, are gone: the last ones still get requests to
@@ -89,11 +91,11 @@ func (w cloneSets) logsAreClean() {
 func (w cloneSets) restsQuietly(name string) {
 	w.Helper()
 	versions := func() string {
-		text := w.read(name).ResourceVersion
+		all := []string{w.read(name).ResourceVersion}
 		for _, pod := range w.pods() {
-			text += fmt.Sprint(" ", pod.Name, "=", pod.ResourceVersion)
+			all = append(all, pod.Name+"="+pod.ResourceVersion)
 		}
-		return text
+		return strings.Join(all, " ")
 	}
 	// The kubelet's own last report about a Pod may be under way still.
 	time.Sleep(5 * time.Second)
