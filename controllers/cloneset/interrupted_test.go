@@ -37,14 +37,14 @@ func TestAMissingClaimComesBack(t *testing.T) {
 		t.Fatalf("claims %v, want two", first)
 	}
 	lost := w.claims()[0]
-	w.must(w.Client.Delete(t.Context(), &lost))
+	w.must(w.Delete(t.Context(), &lost))
 	w.sync()
 	if got := w.claimNames(); !slices.Equal(got, first) {
 		t.Errorf("claims %v, want %v", got, first)
 	}
 	w.settle()
 	lost = w.claims()[0]
-	w.must(w.Client.Delete(t.Context(), &lost))
+	w.must(w.Delete(t.Context(), &lost))
 	w.settle()
 	if got := w.claimNames(); len(got) != 1 {
 		t.Errorf("claims %v of Pods that run; want no new one", got)
