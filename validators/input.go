@@ -3,6 +3,7 @@ package validators
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,7 +21,7 @@ func document(raw []byte) (ast.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := decoder.ReadToken(); err != io.EOF {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("after the value: more than one value, or %w", err)
 	}
 	return term.Value, nil

@@ -17,7 +17,7 @@ import (
 type Controller struct {
 	// Name is in logs and metrics.
 	Name string
-	// Workers is how many Pods it looks at at once.
+	// Workers is how many Pods it works on at a time.
 	Workers int
 	// Concerns filters events: a Pod in whose state it has nothing to do never gets into the queue.
 	Concerns func(*corev1.Pod) bool

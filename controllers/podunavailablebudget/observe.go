@@ -85,7 +85,7 @@ func (r *Reconciler) ofTarget(ctx context.Context, namespace string, target pub.
 func (r *Reconciler) replicaSetsOf(ctx context.Context, namespace string, deployment types.UID) ([]types.UID, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(replicaSets.WithVersion(r.workloads.followed[replicaSets]).GroupVersion().WithKind("ReplicaSetList"))
-	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ReplicaSets: %w", err)
 	}
 	var owners []types.UID
@@ -139,7 +139,7 @@ func (r *Reconciler) selected(ctx context.Context, budget *pub.Budget) ([]*corev
 func (r *Reconciler) pods(ctx context.Context, namespace string, options ...client.ListOption) ([]*corev1.Pod, error) {
 	list := &corev1.PodList{}
 	options = append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	if err := r.Client.List(ctx, list, options...); err != nil {
+	if err := r.List(ctx, list, options...); err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
 	var active []*corev1.Pod
@@ -157,7 +157,7 @@ func (r *Reconciler) listed(ctx context.Context, budget *pub.Budget) (map[string
 	for _, entries := range []map[string]metav1.Time{budget.Status.DisruptedPods, budget.Status.UnavailablePods} {
 		for name := range entries {
 			pod := &corev1.Pod{}
-			err := r.Client.Get(ctx, client.ObjectKey{Namespace: budget.Namespace, Name: name}, pod)
+			err := r.Get(ctx, client.ObjectKey{Namespace: budget.Namespace, Name: name}, pod)
 			if apierrors.IsNotFound(err) {
 				continue
 			}
@@ -200,7 +200,7 @@ func (r *Reconciler) elsewhere(ctx context.Context, budget *pub.Budget, pods []*
 
 func (r *Reconciler) budgets(ctx context.Context, namespace string) ([]policyv1beta1.PodUnavailableBudget, error) {
 	list := &policyv1beta1.PodUnavailableBudgetList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing PodUnavailableBudgets: %w", err)
 	}
 	return list.Items, nil

@@ -1,6 +1,7 @@
 package podunavailablebudget
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -99,7 +100,7 @@ func desiredAvailable(b *pub.Budget, total int) (int, error) {
 	}
 	m := b.Spec.MinAvailable
 	if m == nil {
-		return 0, fmt.Errorf("computing how many Pods must be available: neither spec.maxUnavailable nor spec.minAvailable is set")
+		return 0, errors.New("computing how many Pods must be available: neither spec.maxUnavailable nor spec.minAvailable is set")
 	}
 	n, err := arithmetic.Resolve(*m, total, arithmetic.Up)
 	if err != nil {

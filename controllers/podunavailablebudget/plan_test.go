@@ -1,7 +1,7 @@
 package podunavailablebudget
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +80,7 @@ func TestDesiredAvailable(t *testing.T) {
 		"nonsense":                      {budget(maxUnavailable("many")), 3, `reading amount "many"`},
 	} {
 		n, err := desiredAvailable(tt.budget, tt.total)
-		got := fmt.Sprint(n)
+		got := strconv.Itoa(n)
 		if err != nil {
 			got = err.Error()
 		}
@@ -178,7 +178,7 @@ func TestPlansNeverGiveTooMuch(t *testing.T) {
 		s := snapshot{budget: b, total: rapid.IntRange(0, 12).Draw(t, "total"), elsewhere: nowhere, listed: map[string]*corev1.Pod{}}
 		free := 0
 		for i := range rapid.IntRange(0, 12).Draw(t, "pods") {
-			p := pod(fmt.Sprint(i))
+			p := pod(strconv.Itoa(i))
 			ready := rapid.Bool().Draw(t, "ready")
 			if !ready {
 				unready(p)

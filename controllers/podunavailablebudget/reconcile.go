@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil // admission wrote first: look again, tell nobody
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
 	}
@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // write writes the status of a plan if it is another. Admission may have written it meanwhile; then the whole plan is void.
 func (r *Reconciler) write(ctx context.Context, budget *pub.Budget, p *plan) (bool, error) {
 	if p.problem != nil || !p.changed {
-		return false, nil
+		return false, nil //nolint:nilerr // a plan with a problem is told in events, and has no status to write
 	}
 	changed := budget.DeepCopy()
 	changed.Status = p.status

@@ -275,7 +275,7 @@ func TestAPodThatGoesBetweenTwoReadsDoesNotCount(t *testing.T) {
 		b.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.NewTime(now.Add(-10 * time.Second))}
 	}), pod("a"), pod("b"))
 	step := func(ctx context.Context) {
-		_ = w.Client.Delete(ctx, pod("a")) // it may be gone already
+		_ = w.Delete(ctx, pod("a")) // it may be gone already
 	}
 	cached := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {

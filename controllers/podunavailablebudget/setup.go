@@ -29,7 +29,7 @@ var followable = []schema.GroupVersionKind{
 type Setup struct {
 	// Live reads at the API server itself.
 	Live client.Client
-	// Workers is how many budgets are looked at at a time.
+	// Workers is how many budgets are worked on at a time.
 	Workers int
 	Clock   clock.PassiveClock
 }

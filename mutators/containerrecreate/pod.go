@@ -81,7 +81,7 @@ func parsePod(raw jsontext.Value) (*pod, error) {
 			return nil
 		})
 	})
-	if err == nil && !(metadata && spec) {
+	if err == nil && (!metadata || !spec) {
 		err = errors.New("it has no metadata or no spec")
 	}
 	return p, err

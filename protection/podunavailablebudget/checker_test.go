@@ -120,7 +120,7 @@ func TestNoInterleavingAdmitsTooMany(t *testing.T) {
 		replicas := rapid.IntRange(1, 4).Draw(rt, "replicas")
 		claims := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 40).Draw(rt, "pods")
 		delays := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 20).Draw(rt, "delays")
-		recover := rapid.IntRange(0, 3).Draw(rt, "recovered")
+		recovers := rapid.IntRange(0, 3).Draw(rt, "recovered")
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{budget: budget(func(b *Budget) { b.Status.UnavailableAllowed = allowed })}
 			var mu sync.Mutex
@@ -155,7 +155,7 @@ func TestNoInterleavingAdmitsTooMany(t *testing.T) {
 				}
 			}
 			group.Go(func() { // the controller gives units back while others take some
-				for range recover {
+				for range recovers {
 					for {
 						b, _ := s.Get(t.Context(), shopWeb)
 						b.Status.UnavailableAllowed++
@@ -167,9 +167,9 @@ func TestNoInterleavingAdmitsTooMany(t *testing.T) {
 			})
 			group.Wait()
 			left := s.budget.Status.UnavailableAllowed
-			if len(admitted) > int(allowed)+recover || left < 0 || len(admitted) != len(s.budget.Status.DisruptedPods) ||
-				int(left) != int(allowed)+recover-len(admitted) {
-				rt.Errorf("%d of %d+%d admitted, %d left, %d recorded", len(admitted), allowed, recover, left, len(s.budget.Status.DisruptedPods))
+			if len(admitted) > int(allowed)+recovers || left < 0 || len(admitted) != len(s.budget.Status.DisruptedPods) ||
+				int(left) != int(allowed)+recovers-len(admitted) {
+				rt.Errorf("%d of %d+%d admitted, %d left, %d recorded", len(admitted), allowed, recovers, left, len(s.budget.Status.DisruptedPods))
 			}
 		})
 	})

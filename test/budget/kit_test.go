@@ -164,7 +164,7 @@ func (w *world) serve() {
 	go balance(front, backends)
 	for _, health := range healths {
 		w.eventually(func() string {
-			response, err := http.Get("http://" + health + "/readyz")
+			response, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + health + "/readyz")
 			if err != nil {
 				return err.Error()
 			}

@@ -93,7 +93,7 @@ func (w cloneSets) restsQuietly(name string) {
 	versions := func() string {
 		all := []string{w.read(name).ResourceVersion}
 		for _, pod := range w.pods() {
-			all = append(all, pod.Name+"="+pod.ResourceVersion)
+			all = append(all, pod.Name, pod.ResourceVersion)
 		}
 		return strings.Join(all, " ")
 	}

@@ -36,7 +36,8 @@ func (w World) Account(name string) *rest.Config {
 // Grant makes the chart's accounts, with all rights that the chart gives them with these values, and its namespaces.
 func (w World) Grant(values ...string) {
 	w.Helper()
-	args := []string{"template", installation.Release, w.Chart(), "--set", "crds.managed=false"}
+	args := make([]string, 0, 5+2*len(values))
+	args = append(args, "template", installation.Release, w.Chart(), "--set", "crds.managed=false")
 	for _, value := range values {
 		args = append(args, "--set", value)
 	}

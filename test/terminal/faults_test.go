@@ -218,13 +218,14 @@ func (w *world) finds(f fault) bool {
 
 // rightsOfThePerson sees that who may not look learns just that, and that it is no fault of the installation.
 func rightsOfThePerson(w *world) {
-	said := ""
+	var lines []string
 	for _, f := range w.doctor("rights,certificates,leftovers", "--as", "somebody") {
 		if f.Severity != "info" {
 			w.Errorf("%+v", f)
 		}
-		said += f.Message + "\n"
+		lines = append(lines, f.Message)
 	}
+	said := strings.Join(lines, "\n")
 	for _, words := range []string{"you may not ask what the service accounts may do", "cannot look"} {
 		if !strings.Contains(said, words) {
 			w.Errorf("%q is not said: %s", words, said)

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,7 +122,7 @@ func badKinds(t *testing.T, w *world) {
 			} else {
 				request = client.Patch("application/merge-patch+json").AbsPath(path, m.Name).Body([]byte(m.Patch))
 			}
-			refused(t, request.Do(context.Background()).Error(), m)
+			refused(t, request.Do(t.Context()).Error(), m)
 		})
 	}
 }

@@ -102,7 +102,7 @@ func annotationsErrors(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 }
 
 func listed(errs field.ErrorList) (*ast.Term, error) {
-	found := []map[string]any{}
+	found := make([]map[string]any, 0, len(errs))
 	for _, e := range errs {
 		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))
 	}

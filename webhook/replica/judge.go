@@ -63,9 +63,16 @@ func NewLiveJudge(ctx context.Context, o Options, config *rest.Config, within ti
 func readOnce(ctx context.Context, source *objects.Cluster, within time.Duration) error {
 	following, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- source.Run(following) }()
-	defer func() { stop(); _ = <-done }() // how it ends when it is told to is no news
-	const look = 10 * time.Millisecond    // nothing but a look at a few flags
+	go func() {
+		done <- source.Run(following)
+		close(done)
+	}()
+	defer func() {
+		stop()
+		for range done { // how it ends when it is told to is no news
+		}
+	}()
+	const look = 10 * time.Millisecond // nothing but a look at a few flags
 	for deadline := time.Now().Add(within); ; {
 		missing := source.Synced()
 		switch {

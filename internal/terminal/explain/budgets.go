@@ -132,8 +132,9 @@ func ruleOf(s *policyv1beta1.PodUnavailableBudgetSpec) string {
 
 // protects are the operations that cost budget.
 func protects(b *policyv1beta1.PodUnavailableBudget) []string {
-	var names []string
-	for _, operation := range pub.Operations(b) {
+	operations := pub.Operations(b)
+	names := make([]string, 0, len(operations))
+	for _, operation := range operations {
 		names = append(names, string(operation))
 	}
 	return names

@@ -145,7 +145,7 @@ func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
 }
 
 func median(samples []sample) sample {
-	var cpu, p99 []time.Duration
+	cpu, p99 := make([]time.Duration, 0, len(samples)), make([]time.Duration, 0, len(samples))
 	for _, s := range samples {
 		cpu, p99 = append(cpu, s.cpu), append(p99, s.p99)
 	}

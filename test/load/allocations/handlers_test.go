@@ -42,7 +42,7 @@ func admitting(handler admission.Handler) answerer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response := handler.Handle(context.Background(), decoded.Request)
+		response := handler.Handle(t.Context(), decoded.Request)
 		if response.Fault != 0 || !response.Allowed && response.Status.Code != http.StatusForbidden {
 			t.Fatal(response.Status)
 		}
