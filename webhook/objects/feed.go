@@ -28,6 +28,9 @@ type feed struct {
 	revision uint64
 	// failure is the last reason for which there is no list yet.
 	failure error
+	// without notes that the kind is Optional and was not installed when it was asked for. An API server that is away later
+	// does not change that: a replica that was ready goes on serving.
+	without bool
 }
 
 var _ cache.ReflectorStore = (*feed)(nil)
@@ -40,9 +43,7 @@ func (f *feed) synced() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.complete:
-		return nil
-	case apierrors.IsNotFound(f.failure) && f.kind.Optional:
+	case f.complete, f.without:
 		return nil
 	case apierrors.IsNotFound(f.failure): // a list of what is served is found, were it empty
 		return fmt.Errorf("%s are not read yet: the API server does not serve their version %s: apply the "+
@@ -58,6 +59,7 @@ func (f *feed) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.failure = err
+	f.without = f.without || f.kind.Optional && apierrors.IsNotFound(err)
 }
 
 // begin notes that the reflector begins a list or a watch, and gives it a number.
