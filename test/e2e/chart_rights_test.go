@@ -118,8 +118,14 @@ func givesTheLeastRights(t *testing.T, c *cluster.Cluster) {
 			}, dry)
 			return err
 		}, true},
-		{"the controllers create a Pod elsewhere", func() error {
-			_, err := manager.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}}, dry)
+		{"the controllers create the Pod of a CloneSet", func() error {
+			_, err := manager.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: podTemplate().Template.Spec,
+			}, dry)
+			return err
+		}, true},
+		{"the controllers create a PodTemplate", func() error {
+			_, err := manager.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), dry)
 			return err
 		}, false},
 		{"the controllers list ConfigMaps", func() error {
