@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/api/conversion"
 	"github.com/fairlead-io/fairlead/test/installation"
@@ -255,7 +256,13 @@ func (w *world) objectsAreStoredAnew(manager *process) {
 // aLongListIsOneReview: what the API server reads from etcd in one go it has converted in one go.
 func (w *world) aLongListIsOneReview() {
 	w.Helper()
-	const objects = 5000
+	const objects, namespaces = 5000, 50 // each is compared with its neighbours when it is created
+	for n := range namespaces {
+		w.kubectl("create", "namespace", fmt.Sprintf("many-%d", n))
+	}
+	anywhere := func(version string) dynamic.NamespaceableResourceInterface {
+		return w.dynamic.Resource(resource("workloadspreads", version))
+	}
 	text := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"WorkloadSpread","metadata":{"name":"many-%[1]d","labels":{"many":"true"},"annotations":{"padding":"` +
 		strings.Repeat("x", 4<<10) + `"}},"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%[1]d"},"subsets":[{"name":"a","requiredNodeSelector":{}}]}}`
 	var creating errgroup.Group
@@ -266,18 +273,18 @@ func (w *world) aLongListIsOneReview() {
 			if err := object.UnmarshalJSON(fmt.Appendf(nil, text, i)); err != nil {
 				return err
 			}
-			_, err := w.in("workloadspreads", "v1beta1").Create(w.Context(), object, metav1.CreateOptions{})
+			_, err := anywhere("v1beta1").Namespace(fmt.Sprintf("many-%d", i%namespaces)).Create(w.Context(), object, metav1.CreateOptions{})
 			return err
 		})
 	}
 	w.must(creating.Wait())
 	all := metav1.ListOptions{LabelSelector: "many=true"}
-	newest, err := w.in("workloadspreads", "v1beta1").List(w.Context(), all)
+	newest, err := anywhere("v1beta1").List(w.Context(), all)
 	w.must(err)
 	start := time.Now()
 	// A list at an exact version comes from etcd, not from a cache that was filled object by object.
 	exact := metav1.ListOptions{LabelSelector: "many=true", ResourceVersion: newest.GetResourceVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
-	list, err := w.in("workloadspreads", "v1alpha1").List(w.Context(), exact)
+	list, err := anywhere("v1alpha1").List(w.Context(), exact)
 	w.must(err)
 	w.Logf("a list of %d objects in the other version takes %v", len(list.Items), time.Since(start))
 	if len(list.Items) != objects {
@@ -289,7 +296,9 @@ func (w *world) aLongListIsOneReview() {
 			w.Fatalf("%s is not converted: %v", list.Items[i].GetName(), subsets)
 		}
 	}
-	w.must(w.in("workloadspreads", "v1beta1").DeleteCollection(w.Context(), metav1.DeleteOptions{}, all))
+	for n := range namespaces {
+		w.must(anywhere("v1beta1").Namespace(fmt.Sprintf("many-%d", n)).DeleteCollection(w.Context(), metav1.DeleteOptions{}, all))
+	}
 }
 
 // v1beta1WorksWithoutUs: the service is away, and everything that v1beta1 can say still works. In v1alpha1 errors tell
