@@ -362,7 +362,7 @@ func (w *world) uninstallingLeavesObjectsThatCanBeDeleted() {
 	if err == nil || !strings.Contains(err.Error(), `service "kruise-conversion" not found`) {
 		w.Errorf("scaling in v1alpha1: %v", err)
 	}
-	w.has("after a client of the old version came", w.read("statefulsets", "v1beta1", "mc"), map[string]string{"spec/reserveOrdinals": "[7]"})
+	w.has("after a client of the old version came", w.read("statefulsets", "v1beta1", "mc"), map[string]string{"spec/scaleStrategy/maxUnavailable": `"50%"`})
 }
 
 func (w *world) deleteNamespace(name string) {
