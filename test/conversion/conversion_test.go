@@ -185,8 +185,8 @@ apiVersion: policy.kruise.io/v1alpha1
 kind: PodUnavailableBudget
 metadata: {name: bad, namespace: default, annotations: {kruise.io/pub-protect-operations: "DELETE,PATCH"}}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}`), "create", "-f", "-")
-	if err == nil || !strings.Contains(err.Error(), "PodUnavailableBudget default/bad") ||
-		!strings.Contains(err.Error(), `metadata.annotations[kruise.io/pub-protect-operations]: "PATCH" is no operation`) {
+	if err == nil || !strings.Contains(err.Error(), `PodUnavailableBudget.policy.kruise.io "bad" is invalid`) ||
+		!strings.Contains(err.Error(), `metadata.annotations[kruise.io/pub-protect-operations]: Unsupported value: "PATCH"`) {
 		w.Errorf("error is %v", err)
 	}
 }
