@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,26 +58,24 @@ func definitionFile(crd string) string {
 // earlySidecarIsInjected makes the Pod that the CloneSet's controller would make.
 func earlySidecarIsInjected(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	uid := kubectl(t, c, "-n", "early", "get", "clone", "pool", "-o", "jsonpath={.metadata.uid}")
-	apply(t, c, fmt.Sprintf(`
-apiVersion: v1
-kind: Pod
-metadata:
-  name: pool-1
-  namespace: early
-  labels: {app: pool}
-  ownerReferences: [{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: pool, uid: %s, controller: true}]
-spec: {terminationGracePeriodSeconds: 2, containers: [{name: c, image: "bank.test/web:v1"}]}
-`, uid))
-	kubectl(t, c, "-n", "early", "wait", "--for=condition=Ready", "pod/pool-1", "--timeout=2m")
-	names := kubectl(t, c, "-n", "early", "get", "pod", "pool-1", "-o", "jsonpath={.spec.containers[*].name}")
+	// Its first Pod may be older than the webhooks.
+	kubectl(t, c, "-n", "early", "patch", "clone", "pool", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
+	kubectl(t, c, "-n", "early", "wait", "clone", "pool", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=2m")
+	pod := newestEarlyPod(t, c)
+	names := kubectl(t, c, "-n", "early", "get", pod, "-o", "jsonpath={.spec.containers[*].name}")
 	if want := "side c"; names != want {
 		t.Errorf("the Pod has the containers %q, want %q: the default of podInjectPolicy is BeforeAppContainer", names, want)
 	}
-	hashes := kubectl(t, c, "-n", "early", "get", "pod", "pool-1", "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
+	hashes := kubectl(t, c, "-n", "early", "get", pod, "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
 	if !strings.HasPrefix(hashes, `{"early":{`) || strings.Contains(hashes, `"hash":""`) {
 		t.Errorf("the Pod's hash annotation is %s, want an entry of SidecarSet early with a hash", hashes)
 	}
+}
+
+func newestEarlyPod(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	pods := strings.Fields(kubectl(t, c, "-n", "early", "get", "pods", "-l", "app=pool", "--sort-by=.metadata.creationTimestamp", "-o", "name"))
+	return pods[len(pods)-1]
 }
 
 // earlySidecarHasItsHash checks that the undefaulted SidecarSet gets, at its first update, the hash that its Pod recorded
@@ -87,7 +84,7 @@ func earlySidecarHasItsHash(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	kubectl(t, c, "label", "sidecarset", "early", "seen=yes")
 	hash := kubectl(t, c, "get", "sidecarset", "early", "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
-	recorded := kubectl(t, c, "-n", "early", "get", "pod", "pool-1", "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
+	recorded := kubectl(t, c, "-n", "early", "get", newestEarlyPod(t, c), "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
 	if hash == "" || !strings.Contains(recorded, `"hash":"`+hash+`"`) {
 		t.Errorf("SidecarSet early has the hash %q, its Pod recorded %s", hash, recorded)
 	}
