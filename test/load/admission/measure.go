@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/load/reviews"
@@ -13,11 +12,16 @@ import (
 
 // Where the servers listen.
 const (
-	floorAddress    = "127.0.0.1:9500"
-	fairleadAddress = "127.0.0.1:9501"
-	metricsAddress  = "127.0.0.1:9502"
-	healthAddress   = "127.0.0.1:9503"
-	readsAddress    = "127.0.0.1:9504"
+	floorAddress = "127.0.0.1:9500"
+	readsAddress = "127.0.0.1:9504"
+)
+
+// addresses are where one Fairlead listens.
+type addresses struct{ webhook, metrics, health string }
+
+var (
+	measured = addresses{"127.0.0.1:9501", "127.0.0.1:9502", "127.0.0.1:9503"}
+	compared = addresses{"127.0.0.1:9505", "127.0.0.1:9506", "127.0.0.1:9507"}
 )
 
 // bench has what all scenarios use.
@@ -49,46 +53,53 @@ func (b *bench) close() {
 	b.api.Close()
 }
 
-// measure measures a scenario.
+// measure measures a scenario, and beside it the one that its target refers to: what a ratio compares runs in turn, so that
+// a machine that is slower for a minute is so for both.
 func (b *bench) measure(ctx context.Context, s scenario) (result, error) {
-	ours, err := b.startFairlead(ctx, s)
+	ours, err := b.startFairlead(ctx, s, measured)
 	if err != nil {
 		return result{}, err
 	}
 	defer ours.stop()
 	b.floor.exchange.body = s.body
 	servers := []*server{ours, b.floor}
-	if s.inCluster {
-		reader, err := start(ctx, b.dir, "reads", exchange{url: "https://" + readsAddress + "/", body: s.body, answer: accepted},
-			filepath.Join(b.dir, "reads"), readsAddress, b.kubeconfig)
+	if s.inCluster || s.target.of != nil {
+		third, err := b.startThird(ctx, s)
 		if err != nil {
 			return result{}, err
 		}
-		defer reader.stop()
-		servers = append(servers, reader)
+		defer third.stop()
+		servers = append(servers, third)
 	}
 	samples, err := b.alternate(ctx, servers)
 	if err != nil {
 		return result{}, err
 	}
-	r := result{scenario: s, ours: samples[0], noop: samples[1]}
-	if s.inCluster {
-		r.reads, r.readsCPU = samples[0].reads, samples[2].cpu-samples[1].cpu
-	}
+	r := compare(s, samples)
 	rss, err := ours.rss()
 	r.rss = rss >> 20
 	return r, err
 }
 
-func (b *bench) startFairlead(ctx context.Context, s scenario) (*server, error) {
+// startThird starts what is measured beside Fairlead and the no-op: a server that only reads what Fairlead reads, or Fairlead
+// in the scenario that the target refers to.
+func (b *bench) startThird(ctx context.Context, s scenario) (*server, error) {
+	if s.inCluster {
+		return start(ctx, b.dir, "reads", exchange{url: "https://" + readsAddress + "/", body: s.body, answer: accepted},
+			filepath.Join(b.dir, "reads"), readsAddress, b.kubeconfig)
+	}
+	return b.startFairlead(ctx, *s.target.of, compared)
+}
+
+func (b *bench) startFairlead(ctx context.Context, s scenario, at addresses) (*server, error) {
 	argv := []string{
-		filepath.Join(b.dir, "fairlead"), "webhook", "--bind-address", fairleadAddress,
-		"--metrics-addr", metricsAddress, "--health-probe-addr", healthAddress,
+		filepath.Join(b.dir, "fairlead"), "webhook", "--bind-address", at.webhook,
+		"--metrics-addr", at.metrics, "--health-probe-addr", at.health,
 	}
 	if s.inCluster {
 		argv = append(argv, "--kubeconfig", b.kubeconfig, "--register=false")
 	} else {
-		objects := filepath.Join(b.dir, "objects")
+		objects := filepath.Join(b.dir, "objects-"+at.webhook)
 		if err := writeSidecarSets(objects, s.sidecarSets); err != nil {
 			return nil, err
 		}
@@ -96,7 +107,7 @@ func (b *bench) startFairlead(ctx context.Context, s scenario) (*server, error) 
 	}
 	ready, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return start(ready, b.dir, "fairlead", exchange{url: "https://" + fairleadAddress + s.path, body: s.body, answer: s.answer}, argv...)
+	return start(ready, b.dir, "fairlead-"+at.webhook, exchange{url: "https://" + at.webhook + s.path, body: s.body, answer: s.answer}, argv...)
 }
 
 // sample is what one review costs: CPU time of the server, the latency that 99 of 100 stay below, and reads from the API
@@ -106,12 +117,16 @@ type sample struct {
 	reads    float64
 }
 
-// alternate measures servers in turn after warming them up, and gives the medians.
-func (b *bench) alternate(ctx context.Context, servers []*server) ([]sample, error) {
+// alternate measures servers in turn after warming them up, each round the other way round, and gives each one's samples.
+func (b *bench) alternate(ctx context.Context, servers []*server) ([][]sample, error) {
 	samples := make([][]sample, len(servers))
 	for round := range b.rounds + 1 {
-		for i, s := range servers {
-			measured, err := b.sample(ctx, s)
+		for turn := range servers {
+			i := turn
+			if round%2 == 1 {
+				i = len(servers) - 1 - turn
+			}
+			measured, err := b.sample(ctx, servers[i])
 			if err != nil {
 				return nil, err
 			}
@@ -120,11 +135,7 @@ func (b *bench) alternate(ctx context.Context, servers []*server) ([]sample, err
 			}
 		}
 	}
-	medians := make([]sample, len(servers))
-	for i := range samples {
-		medians[i] = median(samples[i])
-	}
-	return medians, nil
+	return samples, nil
 }
 
 func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
@@ -142,16 +153,6 @@ func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
 		cpu: (after - before) / time.Duration(b.requests), p99: latencies[len(latencies)*99/100],
 		reads: float64(b.api.reads.Load()-readsBefore) / float64(b.requests),
 	}, err
-}
-
-func median(samples []sample) sample {
-	cpu, p99 := make([]time.Duration, 0, len(samples)), make([]time.Duration, 0, len(samples))
-	for _, s := range samples {
-		cpu, p99 = append(cpu, s.cpu), append(p99, s.p99)
-	}
-	slices.Sort(cpu)
-	slices.Sort(p99)
-	return sample{cpu[len(cpu)/2].Round(100 * time.Nanosecond), p99[len(p99)/2].Round(10 * time.Microsecond), samples[0].reads}
 }
 
 // writeSidecarSets writes n SidecarSets, of which the first matches the review's Pod, as one List.

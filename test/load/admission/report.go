@@ -15,29 +15,33 @@ const (
 	end   = "<!-- bench-admission ends -->\n"
 )
 
-const header = "| scenario | target | CPU per review | no-op's | ratio | p99 | no-op's | ratio | RSS | missed |\n" +
-	"|---|---|---|---|---|---|---|---|---|---|\n"
+const header = "| scenario | target | CPU per review | no-op's | ratio | to the other | p99 | no-op's | ratio | RSS | missed |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|\n"
 
 // row is a line of the table.
-func row(r, first result) string {
-	name := r.name
+func row(r result) string {
+	name, other := r.name, ""
 	if r.inCluster {
 		name += fmt.Sprintf(" (%.2f reads, whose %v are not in the ratio)", r.reads, r.readsCPU)
 	}
-	return fmt.Sprintf("| %s | %v | %v | %v | %.2f | %v | %v | %.2f | %d MiB | %s |", name, r.target,
-		r.ours.cpu, r.noop.cpu, r.ratio(), r.ours.p99, r.noop.p99, r.p99Ratio(), r.rss, strings.Join(r.misses(first), "; "))
+	if r.target.of != nil {
+		other = fmt.Sprintf("%.2f", r.toOther)
+	}
+	return fmt.Sprintf("| %s | %v | %v | %v | %.2f | %s | %v | %v | %.2f | %d MiB | %s |", name, r.target,
+		r.ours.cpu, r.noop.cpu, r.ratio, other, r.ours.p99, r.noop.p99, r.p99Ratio, r.rss, strings.Join(r.misses(), "; "))
 }
 
 // report is the table and what it was made with.
 func report(results []result, o options) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "`go run ./test/load/admission -requests %d -rounds %d`, %d in flight, p99 to be below %d times the no-op's.\n\n",
+	fmt.Fprintf(&out, "`go run ./test/load/admission -requests %d -rounds %d`, %d in flight, p99 to be below %d times the no-op's.\n"+
+		"Times are medians; a ratio is the median of those of one round, whose servers are measured one after the other.\n\n",
 		o.requests, o.rounds, inFlight, maxP99)
 	fmt.Fprintf(&out, "Machine: %s, %d CPUs, %s, %s/%s. Fairlead %s, %s.\n\n",
 		cpuModel(), runtime.NumCPU(), kernel(), runtime.GOOS, runtime.GOARCH, revision(), runtime.Version())
 	out.WriteString(header)
 	for _, r := range results {
-		fmt.Fprintln(&out, row(r, results[0]))
+		fmt.Fprintln(&out, row(r))
 	}
 	return out.String()
 }
