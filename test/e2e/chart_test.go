@@ -119,10 +119,11 @@ func (l *lifecycle) install(t *testing.T) {
 
 func (l *lifecycle) upgradeUnderTraffic(t *testing.T) {
 	ca := l.bundle(t)
-	traffic := startTraffic(t, l.client)
+	traffic, reads := startTraffic(t, l.client), startReads(t, l.client)
 	l.upgrade(t, "manager.log.level=5", "webhook.shutdownDelaySeconds=5")
 	traffic.assertUndisturbed(t, "during the upgrade")
 	traffic.assertInjected(t, "during the upgrade")
+	reads.assertAnswered(t, "during the upgrade")
 	if args := l.webhookArgs(t); !strings.Contains(args, "--v=5") {
 		t.Errorf("after the upgrade the admission service runs with %s, want --v=5", args)
 	}
@@ -133,12 +134,13 @@ func (l *lifecycle) upgradeUnderTraffic(t *testing.T) {
 }
 
 func (l *lifecycle) rollBackUnderTraffic(t *testing.T) {
-	traffic := startTraffic(t, l.client)
+	traffic, reads := startTraffic(t, l.client), startReads(t, l.client)
 	if _, err := l.c.Helm(t.Context(), "rollback", installation.Release, "--wait", "--timeout", "3m"); err != nil {
 		t.Fatal(err)
 	}
 	traffic.assertUndisturbed(t, "during the rollback")
 	traffic.assertInjected(t, "during the rollback")
+	reads.assertAnswered(t, "during the rollback")
 	if args := l.webhookArgs(t); !strings.Contains(args, "--v=4") {
 		t.Errorf("after the rollback the admission service runs with %s, want --v=4", args)
 	}

@@ -14,8 +14,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/webhook"
+	"github.com/fairlead-io/fairlead/webhook/membership"
 	"github.com/fairlead-io/fairlead/webhook/objects"
 	"github.com/fairlead-io/fairlead/webhook/registration"
+	"github.com/fairlead-io/fairlead/webhook/server"
 )
 
 // Cluster is a replica in a cluster, or beside one that reaches it by Table.Host.
@@ -121,6 +123,7 @@ func (c Cluster) addService(whole *assembled, registry *prometheus.Registry) err
 		return err
 	}
 	entries, source := webhook.Entries(whole.deps), whole.certificates.source
+	member := membership.New(client.CoreV1().Pods(config.Namespace), c.Identity, c.ShutdownDelay, c.Log)
 	guard, register, err := c.registration(registration.Options{
 		Client: client, Config: config, Entries: entries, Certificates: source,
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
@@ -131,9 +134,12 @@ func (c Cluster) addService(whole *assembled, registry *prometheus.Registry) err
 	}
 	whole.background = slices.Concat(guard, whole.certificates.follow, whole.background)
 	whole.until = slices.Concat(register, whole.certificates.keep)
-	whole.service, err = newService(c.Options, registry, parts{
-		entries: entries, retired: webhook.Retired(whole.deps), rules: whole.rules.Revision, synced: whole.source.Synced, source: source,
-	})
+	parts := parts{entries: entries, retired: webhook.Retired(whole.deps), rules: whole.rules.Revision, synced: whole.source.Synced, source: source}
+	if config.Host == "" { // else no Service leads here
+		whole.until = append(whole.until, member.Run)
+		parts.checks = []server.Check{{Name: "conversion", OK: member.Joined}}
+	}
+	whole.service, err = newService(c.Options, registry, parts)
 	return err
 }
 

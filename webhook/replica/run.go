@@ -39,6 +39,8 @@ type parts struct {
 	// synced says what of the objects is not read yet.
 	synced func() error
 	source certs.Source
+	// checks are those of readiness beside objects, certificate and serving.
+	checks []server.Check
 	// alone says that there is no cluster.
 	alone bool
 }
@@ -46,11 +48,11 @@ type parts struct {
 // newService puts a replica together.
 func newService(o Options, registry *prometheus.Registry, p parts) (*service, error) {
 	s := &service{options: o, registry: registry, access: newAccessLog(o.AccessLog, registry), metrics: server.Exposition(registry)}
-	s.health = server.Health(
-		server.Check{Name: "objects", OK: p.synced},
-		server.Check{Name: "certificate", OK: p.source.Ready},
-		server.Check{Name: "serving", OK: func() error { return s.server.Draining() }},
-	)
+	s.health = server.Health(append([]server.Check{
+		{Name: "objects", OK: p.synced},
+		{Name: "certificate", OK: p.source.Ready},
+		{Name: "serving", OK: func() error { return s.server.Draining() }},
+	}, p.checks...)...)
 	options := server.Options{
 		Routes: routes(p.entries, p.retired), Ready: p.synced, GetCertificate: p.source.GetCertificate, MaxInFlight: o.MaxInFlight,
 		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(s.access, nil)), Rules: p.rules, Log: o.Log,

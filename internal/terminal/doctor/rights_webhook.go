@@ -22,6 +22,7 @@ func (d *Doctor) injectionRights() []right {
 		{read, "apps", "controllerrevisions", d.config.Namespace, "", "no replica turns ready"},
 		{get, "", "pods", "", "", "ContainerRecreateRequests are refused"},
 		{get, "", "nodes", "", "", "ContainerRecreateRequests are refused"},
+		{[]string{"patch"}, "", "pods/status", d.config.Namespace, "", "no replica becomes an endpoint of Service " + conversionService + ", and none turns ready"},
 	}
 }
 
