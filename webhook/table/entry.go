@@ -23,9 +23,9 @@ type Entry struct {
 	// Path is where the service serves it. Two entries may share one.
 	Path string
 
-	// Rules say which requests come. Their own scope is left out: Scope is put into each of them.
+	// Rules say which requests come. Scope is put into each that has none of its own.
 	Rules []admissionv1.RuleWithOperations
-	// Scope is that of all the rules; "" is AllScopes.
+	// Scope is that of the rules; "" is AllScopes.
 	Scope admissionv1.ScopeType
 
 	// FailurePolicy is used unless Config overrides it for this entry; "" is Fail.

@@ -65,7 +65,9 @@ func rules(entry Entry) []admissionv1.RuleWithOperations {
 	scoped := make([]admissionv1.RuleWithOperations, 0, len(entry.Rules))
 	for _, rule := range entry.Rules {
 		rule = *rule.DeepCopy()
-		rule.Scope = ptr.To(or(entry.Scope, admissionv1.AllScopes))
+		if rule.Scope == nil {
+			rule.Scope = ptr.To(or(entry.Scope, admissionv1.AllScopes))
+		}
 		scoped = append(scoped, rule)
 	}
 	return scoped

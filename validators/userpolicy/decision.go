@@ -1,0 +1,79 @@
+package userpolicy
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Action is what a rule does to a request that breaks it, and the most that a set may do.
+type Action string
+
+// What rules can do.
+const (
+	// Deny refuses the request.
+	Deny Action = "deny"
+	// Warn lets it pass, and the client is shown a warning.
+	Warn Action = "warn"
+	// DryRun lets it pass, and the log and the metrics say that it would have been refused.
+	DryRun Action = "dryrun"
+)
+
+var actions = []Action{Deny, Warn, DryRun}
+
+// rank is higher for what is harder, and 0 for no action.
+func (a Action) rank() int {
+	if i := slices.Index(actions, a); i >= 0 {
+		return len(actions) - i
+	}
+	return 0
+}
+
+// atMost is the action, but no harder than a cap.
+func (a Action) atMost(most Action) Action {
+	if most != "" && most.rank() < a.rank() {
+		return most
+	}
+	return a
+}
+
+// Violation is one breach of a rule.
+type Violation struct {
+	// Action is what becomes of the request for it, enforcement of the set included.
+	Action Action
+	// Rule is the id of the rule.
+	Rule string
+	// Field is the path that the rule gave, or "".
+	Field   string
+	Message string
+}
+
+// String is what people read: the rule's id, the field and the message.
+func (v Violation) String() string {
+	if v.Field == "" {
+		return v.Rule + ": " + v.Message
+	}
+	return v.Rule + ": " + v.Field + ": " + v.Message
+}
+
+// Decision is what a set says of a request.
+type Decision struct {
+	// Violations are in order of action, rule, field and message, each once.
+	Violations []Violation
+	// Exempt are those that an exemption took away.
+	Exempt []Violation
+}
+
+// Of are the violations with an action.
+func (d Decision) Of(action Action) []Violation {
+	return slices.DeleteFunc(slices.Clone(d.Violations), func(v Violation) bool { return v.Action != action })
+}
+
+// Allowed says whether the request may pass.
+func (d Decision) Allowed() bool { return len(d.Of(Deny)) == 0 }
+
+func ordered(violations []Violation) []Violation {
+	slices.SortFunc(violations, func(a, b Violation) int {
+		return cmp.Or(b.Action.rank()-a.Action.rank(), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(violations)
+}

@@ -1,0 +1,83 @@
+package userpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/webhook/admission"
+)
+
+// What no set ever judges, whatever its match says: a cluster renews Leases, reports Events and Nodes and reviews access by
+// the second, and cannot heal itself while these wait for somebody's rules, or are refused by them.
+
+// neverGroups are API groups of reviews: asking who somebody is and what he may do.
+var neverGroups = []string{"authentication.k8s.io", "authorization.k8s.io"}
+
+// neverResources are resources, by group.
+var neverResources = map[string][]string{
+	"":                    {"events", "nodes"},
+	"events.k8s.io":       {"events"},
+	"coordination.k8s.io": {"leases"},
+}
+
+// ownAccounts are the names of the ServiceAccounts of an installation.
+var ownAccounts = []string{"kruise-webhook", "kruise-manager", "kruise-daemon"}
+
+// never says whether a resource is left out.
+func never(group, resource string) bool {
+	return slices.Contains(neverGroups, group) || slices.Contains(neverResources[group], resource)
+}
+
+// Installation is whose sets they are.
+type Installation struct {
+	// Namespace is the release namespace. What is in it is left out, and what its ServiceAccounts of Fairlead ask.
+	Namespace string
+}
+
+// Excluded says whether no set may judge a request. The API server is told so by the entry; this is for requests that come
+// all the same.
+func (i Installation) Excluded(req *admission.Request) bool {
+	if req.Namespace == metav1.NamespaceSystem || req.Namespace == i.Namespace || never(req.Resource.Group, req.Resource.Resource) {
+		return true
+	}
+	account, ours := strings.CutPrefix(req.UserInfo.Username, "system:serviceaccount:"+i.Namespace+":")
+	return ours && slices.Contains(ownAccounts, account)
+}
+
+// conditions tell the API server what is excluded, beside namespaces.
+func (i Installation) conditions() []admissionv1.MatchCondition {
+	quoted := func(list []string) string { return "['" + strings.Join(list, "', '") + "']" }
+	users := make([]string, len(ownAccounts))
+	for n, account := range ownAccounts {
+		users[n] = "system:serviceaccount:" + i.Namespace + ":" + account
+	}
+	return []admissionv1.MatchCondition{
+		{
+			Name: "not-what-keeps-a-cluster-alive",
+			Expression: "!(request.resource.group in " + quoted(neverGroups) + ")" +
+				" && !(request.resource.group == '' && request.resource.resource in " + quoted(neverResources[""]) + ")" +
+				" && !(request.resource.group == 'events.k8s.io' && request.resource.resource == 'events')" +
+				" && !(request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases')",
+		},
+		{Name: "not-from-fairlead", Expression: "!(request.userInfo.username in " + quoted(users) + ")"},
+	}
+}
+
+// checkCovered refuses a match of which nothing would be left.
+func (m Match) checkCovered() error {
+	for _, group := range m.APIGroups {
+		if slices.Contains(neverGroups, group) {
+			return fmt.Errorf("apiGroups: %s is never judged by policies", group)
+		}
+		for _, resource := range m.Resources {
+			if name, _, _ := strings.Cut(resource, "/"); len(m.APIGroups) == 1 && never(group, name) {
+				return fmt.Errorf("resources: %s of the group %q are never judged by policies", name, group)
+			}
+		}
+	}
+	return nil
+}

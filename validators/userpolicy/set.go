@@ -1,0 +1,63 @@
+package userpolicy
+
+import (
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Set is a compiled set. It never changes, and is safe for concurrent use.
+type Set struct {
+	source   *Source
+	rules    []Rule
+	compiler *ast.Compiler
+	store    *store
+	queries  queries
+}
+
+// Name is that of the source.
+func (s *Set) Name() string { return s.source.Name }
+
+// Source is what the set was made of; it must not be changed.
+func (s *Set) Source() *Source { return s.source }
+
+// Settings are the source's.
+func (s *Set) Settings() Settings { return s.source.Settings }
+
+// Revision is that of the source.
+func (s *Set) Revision() string { return s.source.Revision() }
+
+// Rules are those that say something of requests, in the order of files and lines.
+func (s *Set) Rules() []Rule { return slices.Clone(s.rules) }
+
+// Match says which requests the API server is to ask about: what the annotations of packages say, and of rules in a package
+// that says nothing.
+func (s *Set) Match() []Match {
+	var list []Match
+	for i := range s.rules {
+		match := s.rules[i].Match
+		if match == nil {
+			match = s.rules[i].Own
+		}
+		for _, m := range match {
+			if !slices.ContainsFunc(list, m.equal) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// Warnings say what of a set is surely not meant, and yet no mistake.
+func (s *Set) Warnings() []string {
+	var warnings []string
+	known := func(id string) bool { return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.ID == id }) }
+	for _, exemption := range s.source.Settings.Exemptions {
+		for _, id := range exemption.Rules {
+			if !known(id) {
+				warnings = append(warnings, "exemptions name "+id+", which no rule's annotation has")
+			}
+		}
+	}
+	return warnings
+}
