@@ -138,7 +138,7 @@ func TestPlanOfASwitch(t *testing.T) {
 				w.inject = nil
 			}
 			live := found(t, true, c.live)
-			got := plan(w, true, seen{anchor: anchorRef("a1"), live: live, proven: c.proven})
+			got := plan(w, mutating, seen{anchor: anchorRef("a1"), live: live, proven: c.proven})
 			if got.verb != c.want {
 				t.Fatalf("%s, want %s; differences %q", got.verb, c.want, got.differences)
 			}

@@ -16,7 +16,7 @@ func Drift(config table.Config, entries []table.Entry, mutating bool, live *tabl
 	case desired == nil && live == nil:
 		return nil
 	case desired == nil:
-		desired = config.Empty(mutating, nil)
+		desired = config.Empty(table.NameOf(mutating), nil)
 	case live == nil:
 		live = &table.Configuration{}
 	}

@@ -53,13 +53,14 @@ func (r *Registrar) lookAfter(ctx context.Context, trouble string, look func(con
 	}
 }
 
-// watch rings at every change of the three objects and of the release namespace. Each is watched by its name: of
+// watch rings at every change of the four objects and of the release namespace. Each is watched by its name: of
 // configurations we may read no other.
 func (r *Registrar) watch(ctx context.Context) error {
 	client := r.options.Client
 	for _, informer := range []cache.SharedIndexInformer{
 		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.AnchorName)),
 		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.ValidatingName)),
+		informers.NewFilteredValidatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.PoliciesName)),
 		informers.NewFilteredMutatingWebhookConfigurationInformer(client, 0, cache.Indexers{}, named(table.MutatingName)),
 		core.NewFilteredNamespaceInformer(client, 0, cache.Indexers{}, named(r.options.Config.Namespace)),
 	} {
@@ -86,39 +87,39 @@ func (r *Registrar) guard(ctx context.Context) error {
 		return err
 	}
 	var all error
-	for _, mutating := range kinds {
-		all = errors.Join(all, r.guardOne(ctx, mutating, anchor))
+	for _, of := range kinds {
+		all = errors.Join(all, r.guardOne(ctx, of, anchor))
 	}
 	return all
 }
 
-func (r *Registrar) guardOne(ctx context.Context, mutating bool, anchor *metav1.OwnerReference) error {
-	live, err := r.store.read(ctx, mutating)
+func (r *Registrar) guardOne(ctx context.Context, of which, anchor *metav1.OwnerReference) error {
+	live, err := r.store.read(ctx, of)
 	if err != nil {
 		return err
 	}
-	r.report(mutating, anchor, live)
+	r.report(of, anchor, live)
 	if anchor != nil {
 		return nil
 	}
 	a := withoutAnchor(live)
 	if a.verb == remove {
-		klog.FromContext(ctx).Info("The anchor or the release namespace is gone or going; removing the webhook configuration", "configuration", table.NameOf(mutating))
+		klog.FromContext(ctx).Info("The anchor or the release namespace is gone or going; removing the webhook configuration", "configuration", string(of))
 	}
-	return r.store.act(ctx, mutating, a)
+	return r.store.act(ctx, of, a)
 }
 
 // report sets the gauge: as if all replicas served all of the table.
-func (r *Registrar) report(mutating bool, anchor *metav1.OwnerReference, live *table.Configuration) {
+func (r *Registrar) report(of which, anchor *metav1.OwnerReference, live *table.Configuration) {
 	everything := fleet{ready: 1, serving: map[served]int{}}
-	for _, entry := range r.options.Entries {
+	w := r.wanted()
+	for _, entry := range w.entriesOf(of) {
 		everything.serving[served{entry.Name, entry.Path}] = 1
 	}
-	w := r.wanted()
-	a := plan(w, mutating, seen{anchor: anchor, live: live, replicas: everything})
+	a := plan(w, of, seen{anchor: anchor, live: live, replicas: everything})
 	registered := 0.0
 	if anchor != nil && a.verb == leave && w.bundle != nil {
 		registered = 1
 	}
-	r.metrics.registered.WithLabelValues(table.NameOf(mutating)).Set(registered)
+	r.metrics.registered.WithLabelValues(string(of)).Set(registered)
 }

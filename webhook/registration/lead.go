@@ -17,7 +17,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/bell"
 	"github.com/fairlead-io/fairlead/internal/logging"
-	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // LeaseName is the Lease in the release namespace whose holder registers.
@@ -96,6 +95,9 @@ func (r *Registrar) lead(ctx context.Context) {
 			r.keep(ctx, "Cannot register conversion", d.register, d.leadBell, d.bundles)
 		})
 	}
+	if leading := r.options.Leading; leading != nil {
+		group.Go(func() { leading(ctx) })
+	}
 	r.keep(ctx, "Cannot register the webhooks", r.register, r.leadBell, r.leadBundles)
 }
 
@@ -133,48 +135,48 @@ type outcome struct {
 	waiting bool
 }
 
-// register does one round over both configurations.
+// register does one round over the configurations.
 func (r *Registrar) register(ctx context.Context) (outcome, error) {
-	var both outcome
+	var together outcome
 	var all error
 	w := r.wanted()
-	for _, mutating := range kinds {
-		one, err := r.registerOne(ctx, w, mutating)
-		both.wrote, both.waiting = both.wrote || one.wrote, both.waiting || one.waiting
+	for _, of := range kinds {
+		one, err := r.registerOne(ctx, w, of)
+		together.wrote, together.waiting = together.wrote || one.wrote, together.waiting || one.waiting
 		all = errors.Join(all, err)
 	}
-	return both, all
+	return together, all
 }
 
-func (r *Registrar) registerOne(ctx context.Context, w wanted, mutating bool) (outcome, error) {
-	s, trouble := r.see(ctx, w, mutating)
+func (r *Registrar) registerOne(ctx context.Context, w wanted, of which) (outcome, error) {
+	s, trouble := r.see(ctx, w, of)
 	if trouble != nil && s.anchor == nil {
 		return outcome{}, trouble
 	}
-	a := plan(w, mutating, s)
-	r.note(ctx, mutating, a)
+	a := plan(w, of, s)
+	r.note(ctx, of, a)
 	waiting := len(a.waiting) > 0 || s.anchor != nil && w.needsProof(s.live)
 	if a.verb == leave || ctx.Err() != nil {
 		return outcome{waiting: waiting}, trouble
 	}
 	var err error
 	if a.verb == apply && a.uid == "" {
-		err = r.create(ctx, mutating, a)
+		err = r.create(ctx, of, a)
 	} else {
-		err = r.store.act(ctx, mutating, a)
+		err = r.store.act(ctx, of, a)
 	}
 	return outcome{wrote: err == nil, waiting: waiting}, errors.Join(trouble, err)
 }
 
 // see reads what there is, the anchor last: between it and a creation nothing else happens. What replicas serve is
 // asked for only when something depends on it; when that fails, everything else is still seen, and anchor is set.
-func (r *Registrar) see(ctx context.Context, w wanted, mutating bool) (seen, error) {
+func (r *Registrar) see(ctx context.Context, w wanted, of which) (seen, error) {
 	var s seen
 	var err error
-	if s.live, err = r.store.read(ctx, mutating); err != nil {
+	if s.live, err = r.store.read(ctx, of); err != nil {
 		return seen{}, err
 	}
-	fleetNeeded, proofNeeded := needsFleet(w, mutating, s.live), w.needsProof(s.live)
+	fleetNeeded, proofNeeded := needsFleet(w, of, s.live), w.needsProof(s.live)
 	if s.anchor, err = r.store.anchor(ctx); err != nil || s.anchor == nil || !fleetNeeded && !proofNeeded {
 		return s, err
 	}
@@ -193,41 +195,41 @@ func (r *Registrar) see(ctx context.Context, w wanted, mutating bool) (seen, err
 
 // create applies what does not exist yet, and takes it away again if the anchor was being deleted meanwhile: nothing
 // else would if we went away now and no garbage collector ran. Being told to stop does not break it off half-way.
-func (r *Registrar) create(ctx context.Context, mutating bool, a action) error {
+func (r *Registrar) create(ctx context.Context, of which, a action) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creating)
 	defer cancel()
-	return errors.Join(r.store.act(ctx, mutating, a), r.undoWithoutAnchor(ctx, mutating))
+	return errors.Join(r.store.act(ctx, of, a), r.undoWithoutAnchor(ctx, of))
 }
 
-func (r *Registrar) undoWithoutAnchor(ctx context.Context, mutating bool) error {
+func (r *Registrar) undoWithoutAnchor(ctx context.Context, of which) error {
 	anchor, err := r.store.anchor(ctx)
 	if err != nil || anchor != nil {
 		return err
 	}
-	live, err := r.store.read(ctx, mutating)
+	live, err := r.store.read(ctx, of)
 	if err != nil {
 		return err
 	}
-	return r.store.act(ctx, mutating, withoutAnchor(live))
+	return r.store.act(ctx, of, withoutAnchor(live))
 }
 
 // note logs and counts what a plan means.
-func (r *Registrar) note(ctx context.Context, mutating bool, a action) {
-	log := klog.FromContext(ctx).WithValues("configuration", table.NameOf(mutating))
-	if waiting := strings.Join(a.waiting, ", "); waiting != r.waiting[mutating] {
-		r.waiting[mutating] = waiting
+func (r *Registrar) note(ctx context.Context, of which, a action) {
+	log := klog.FromContext(ctx).WithValues("configuration", string(of))
+	if waiting := strings.Join(a.waiting, ", "); waiting != r.waiting[of] {
+		r.waiting[of] = waiting
 		if waiting != "" {
 			log.Info("Webhooks wait until all ready replicas serve them", "webhooks", waiting)
 		}
 	}
 	if a.verb == leave {
-		r.settled[mutating] = a.desired
+		r.settled[of] = a.desired
 		return
 	}
-	drifted := a.desired != nil && equality.Semantic.DeepEqual(r.settled[mutating], a.desired)
+	drifted := a.desired != nil && equality.Semantic.DeepEqual(r.settled[of], a.desired)
 	if drifted {
-		r.metrics.drift.WithLabelValues(table.NameOf(mutating)).Inc()
+		r.metrics.drift.WithLabelValues(string(of)).Inc()
 	}
-	r.settled[mutating] = nil
+	r.settled[of] = nil
 	log.Info("Writing the webhook configuration", "action", a.verb, "drifted", drifted, "differences", a.differences)
 }

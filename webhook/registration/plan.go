@@ -1,4 +1,4 @@
-// Package registration writes the two webhook configurations into the cluster and takes them away again.
+// Package registration writes the webhook configurations into the cluster and takes them away again.
 //
 // One replica, the one with the Lease, keeps them as the table says (Registrar.Run). Every replica takes them away when
 // the anchor goes (Registrar.Guard): they carry an ownerReference to the chart's empty configuration `kruise-anchor`,
@@ -20,6 +20,11 @@ import (
 type wanted struct {
 	config  table.Config
 	entries []table.Entry
+	// policies are the entries of users' policies, awaited the names of those that stay as they are registered, and unknown
+	// says that all do.
+	policies []table.Entry
+	awaited  []string
+	unknown  bool
 	// bundle has the CAs of the mode that we are in, and others those of the mode before, if it left any.
 	bundle, others []byte
 	// injected says that somebody else writes caBundle, as the annotations of inject ask for.
@@ -85,23 +90,23 @@ type action struct {
 	waiting []string
 }
 
-// plan compares what there is of the mutating or the validating configuration with what is wanted.
-func plan(w wanted, mutating bool, s seen) action {
+// plan compares what there is of a configuration with what is wanted.
+func plan(w wanted, of which, s seen) action {
 	if s.anchor == nil {
 		return withoutAnchor(s.live)
 	}
-	if w.bundle == nil {
+	if w.bundle == nil || of == policies && w.unknown {
 		return action{verb: leave} // registering what nobody could trust would break what is there
 	}
 	live := s.live
 	if live == nil {
 		live = &table.Configuration{}
 	}
-	sorted := sort(w, mutating, live, s.replicas)
+	sorted := sort(w, of, live, s.replicas)
 	a := action{verb: leave, uid: live.UID, version: live.ResourceVersion, fields: live.ManagedFields, waiting: sorted.waiting}
 	switch {
-	case len(sorted.register) > 0 || len(sorted.dropped) > 0 && len(sorted.waiting)+len(sorted.kept) > 0:
-		return a.toward(w, mutating, s, live, sorted)
+	case len(sorted.register)+len(sorted.held) > 0 || len(sorted.dropped) > 0 && len(sorted.waiting)+len(sorted.kept) > 0:
+		return a.toward(w, of, s, live, sorted)
 	case s.live == nil, len(sorted.waiting)+len(sorted.kept) > 0:
 		return a
 	case len(sorted.dropped) > 0 || s.replicas.ready > 0 || slices.ContainsFunc(live.OwnerReferences, isAnchor):
@@ -113,12 +118,16 @@ func plan(w wanted, mutating bool, s seen) action {
 }
 
 // toward fills in how to get from the live configuration to the desired one.
-func (a action) toward(w wanted, mutating bool, s seen, live *table.Configuration, sorted sorting) action {
-	a.desired = w.config.Render(sorted.register, mutating, table.Target{Owner: s.anchor})
+func (a action) toward(w wanted, of which, s seen, live *table.Configuration, sorted sorting) action {
+	a.desired = w.config.RenderInto(string(of), sorted.register, table.Target{Owner: s.anchor})
+	if a.desired == nil && len(sorted.held) > 0 {
+		a.desired = w.config.Empty(string(of), s.anchor)
+	}
 	desired := a.desired
 	if desired == nil {
-		desired = w.config.Empty(mutating, s.anchor)
+		desired = w.config.Empty(string(of), s.anchor)
 	}
+	desired.Webhooks = append(desired.Webhooks, sorted.held...)
 	held := holdsBundle(live.ManagedFields)
 	w.certify(desired, live, held, s.proven)
 	surplus := surplusIn(desired, live, sorted.dropped)
@@ -185,6 +194,8 @@ func isAnchor(owner metav1.OwnerReference) bool {
 type sorting struct {
 	// register are the table's entries that are to be there.
 	register []table.Entry
+	// held are live entries of ours that are written as they are: what an apply leaves out it takes away.
+	held []admissionv1.MutatingWebhook
 	// waiting are names of the table's entries that are not to be changed yet.
 	waiting []string
 	// kept are live entries that stay as they are, and dropped the names of those that go.
@@ -197,13 +208,10 @@ type sorting struct {
 // A new entry waits until all ready replicas serve it, or a replica of an older version would answer 404. One that leads
 // to us already is kept up to date in any case, but for its path while replicas still serve the one before. What leads
 // elsewhere, to the OpenKruise that we take over from, stays until we can serve.
-func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) sorting {
+func sort(w wanted, of which, live *table.Configuration, replicas fleet) sorting {
 	var sorted sorting
 	known := map[string]bool{}
-	for _, entry := range w.entries {
-		if entry.Mutating != mutating {
-			continue
-		}
+	for _, entry := range w.entriesOf(of) {
 		known[entry.Name] = true
 		there := live.Entry(entry.Name)
 		if there != nil && w.config.ReachesUs(there.ClientConfig) {
@@ -226,6 +234,8 @@ func sort(w wanted, mutating bool, live *table.Configuration, replicas fleet) so
 	for _, there := range live.Webhooks {
 		switch {
 		case known[there.Name]:
+		case of == policies && slices.Contains(w.awaited, there.Name):
+			sorted.held = append(sorted.held, there)
 		case w.config.ReachesUs(there.ClientConfig) || replicas.ready > 0:
 			sorted.dropped = append(sorted.dropped, there.Name)
 		default:
@@ -247,13 +257,13 @@ func (f fleet) wantPath(entry table.Entry, path string) bool {
 }
 
 // needsFleet says whether plan's answer depends on what replicas serve: not while nothing changes.
-func needsFleet(w wanted, mutating bool, live *table.Configuration) bool {
+func needsFleet(w wanted, of which, live *table.Configuration) bool {
 	if live == nil {
-		return slices.ContainsFunc(w.entries, func(entry table.Entry) bool { return entry.Mutating == mutating })
+		return len(w.entriesOf(of)) > 0
 	}
-	sorted := sort(w, mutating, live, fleet{})
+	sorted := sort(w, of, live, fleet{})
 	moved := slices.ContainsFunc(sorted.register, func(entry table.Entry) bool {
 		return w.config.PathOf(live.Entry(entry.Name).ClientConfig) != entry.Path
 	})
-	return moved || len(sorted.waiting)+len(sorted.kept) > 0 || len(sorted.register) == 0
+	return moved || len(sorted.waiting)+len(sorted.kept) > 0 || len(sorted.register)+len(sorted.held) == 0
 }

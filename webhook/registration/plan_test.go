@@ -94,7 +94,7 @@ func unowned(c *table.Configuration) { c.OwnerReferences = nil }
 // found renders what would be registered, edits it, and gives it the identity of a stored object.
 func found(t *testing.T, mutating bool, edits ...edit) *table.Configuration {
 	t.Helper()
-	live := testConfig(t).Empty(mutating, anchorRef("a1"))
+	live := testConfig(t).Empty(table.NameOf(mutating), anchorRef("a1"))
 	if mutating {
 		live = testConfig(t).Render(testTable(), true, table.Target{CABundle: []byte("CA"), Owner: anchorRef("a1")})
 	}
@@ -177,7 +177,7 @@ func TestPlan(t *testing.T) {
 				s.anchor = anchorRef(types.UID(c.anchor))
 			}
 			before := snapshot(s.live)
-			got := plan(w, !c.validating, s)
+			got := plan(w, of(c.validating), s)
 			if got.verb != c.want {
 				t.Fatalf("%s, want %s; differences %q", got.verb, c.want, got.differences)
 			}
@@ -207,7 +207,7 @@ func TestRewriteKeepsWhatWaitsAndOtherOwners(t *testing.T) {
 		c.Webhooks[0].ClientConfig.CABundle = []byte("injected")
 	})
 	w := wanted{config: testConfig(t), entries: testTable(), injected: true, bundle: []byte("injected")}
-	got := plan(w, true, seen{anchor: anchorRef("a2"), live: live, replicas: old}).configuration
+	got := plan(w, mutating, seen{anchor: anchorRef("a2"), live: live, replicas: old}).configuration
 	if diff := cmp.Diff(*live.Entry("mnode.kb.io"), *got.Entry("mnode.kb.io")); diff != "" {
 		t.Errorf("the entry that waits changed:\n%s", diff)
 	}
@@ -227,7 +227,7 @@ func TestRewriteKeepsWhatWaitsAndOtherOwners(t *testing.T) {
 func TestApplyLeavesAnInjectedBundleOut(t *testing.T) {
 	live := found(t, true, without("mnode.kb.io"))
 	w := wanted{config: testConfig(t), entries: testTable(), injected: true, bundle: []byte("CA")}
-	got := plan(w, true, seen{anchor: anchorRef("a1"), live: live, replicas: all})
+	got := plan(w, mutating, seen{anchor: anchorRef("a1"), live: live, replicas: all})
 	if bundle := got.configuration.Entry("mpod.kb.io").ClientConfig.CABundle; got.verb != apply || bundle != nil {
 		t.Errorf("%s with caBundle %q", got.verb, bundle)
 	}
@@ -255,7 +255,7 @@ func TestReplicasAreAskedOnlyWhenSomethingDependsOnThem(t *testing.T) {
 		"none wanted, OpenKruise's is": {validating: true, live: found(t, false, elsewhere("vpod.kb.io")), want: true},
 	} {
 		w := wanted{config: testConfig(t), entries: testTable(), bundle: []byte("CA")}
-		if got := needsFleet(w, !c.validating, c.live); got != c.want {
+		if got := needsFleet(w, of(c.validating), c.live); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -266,7 +266,7 @@ func TestDifferencesNameFields(t *testing.T) {
 		w.FailurePolicy, w.Rules = ptr.To(admissionv1.Ignore), nil
 	}))
 	w := wanted{config: testConfig(t), entries: testTable(), bundle: []byte("CA")}
-	got := plan(w, true, seen{anchor: anchorRef("a1"), live: live}).differences
+	got := plan(w, mutating, seen{anchor: anchorRef("a1"), live: live}).differences
 	if want := "webhook mpod.kb.io: Rules, webhook mpod.kb.io: FailurePolicy"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -45,8 +45,8 @@ func everyBundle(ctx context.Context, client kubernetes.Interface, config table.
 }
 
 func everyConfiguration(ctx context.Context, s store, config table.Config, good func([]byte) bool) (bool, error) {
-	for _, mutating := range kinds {
-		live, err := s.read(ctx, mutating)
+	for _, of := range kinds {
+		live, err := s.read(ctx, of)
 		if err != nil {
 			return false, err
 		}

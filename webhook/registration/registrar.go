@@ -1,6 +1,7 @@
 package registration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Options are what a Registrar needs; all are required except InjectedBundle, Inject, Others and Conversion.
+// Options are what a Registrar needs; all are required except InjectedBundle, Inject, Others, Conversion, Policies
+// and Leading.
 type Options struct {
 	Client kubernetes.Interface
 	// Config is complete (table.Config.Complete).
@@ -35,9 +37,13 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Conversion is nil where definitions are none of ours.
 	Conversion *Conversion
+	// Policies are users' policies; nil for none.
+	Policies Policies
+	// Leading is called while this replica holds the Lease, until ctx ends; nil for nothing.
+	Leading func(ctx context.Context)
 }
 
-// Registrar keeps the two webhook configurations, and the conversion of definitions.
+// Registrar keeps the webhook configurations, and the conversion of definitions.
 type Registrar struct {
 	options  Options
 	store    store
@@ -49,10 +55,10 @@ type Registrar struct {
 
 	// leading is held while this replica has the Lease, and guards what follows.
 	leading sync.Mutex
-	// settled is, by kind, what the configuration was wanted to be when it last was that; to tell drift from news.
-	settled map[bool]*table.Configuration
-	// waiting is, by kind, which entries wait; to log only changes.
-	waiting map[bool]string
+	// settled is what each configuration was wanted to be when it last was that; to tell drift from news.
+	settled map[which]*table.Configuration
+	// waiting is which entries of each wait; to log only changes.
+	waiting map[which]string
 
 	guardBell, leadBell       bell.Bell
 	guardBundles, leadBundles <-chan struct{}
@@ -77,8 +83,8 @@ func New(o Options) (*Registrar, error) {
 		replicas: asked,
 		proof:    &proof{replicas: asked, services: []string{o.Config.Service}, own: o.Certificates.Bundle, clock: o.Clock},
 		metrics:  m,
-		settled:  map[bool]*table.Configuration{},
-		waiting:  map[bool]string{},
+		settled:  map[which]*table.Configuration{},
+		waiting:  map[which]string{},
 
 		guardBell: bell.New(), leadBell: bell.New(),
 		guardBundles: o.Certificates.Subscribe(), leadBundles: o.Certificates.Subscribe(),
@@ -87,15 +93,21 @@ func New(o Options) (*Registrar, error) {
 		r.proof.services = append(r.proof.services, o.Conversion.Service)
 		r.definitions = newDefinitions(r, *o.Conversion)
 	}
+	if o.Policies != nil {
+		o.Policies.Notify(r.leadBell.Ring)
+	}
 	return r, nil
 }
 
-// kinds are the two configurations, told by whether they are the mutating one.
-var kinds = []bool{true, false}
-
 func (r *Registrar) wanted() wanted {
-	return wanted{
+	w := wanted{
 		config: r.options.Config, entries: r.options.Entries, bundle: r.options.Certificates.Bundle(), others: r.options.Others(),
 		injected: r.options.InjectedBundle, inject: r.options.Inject,
 	}
+	if p := r.options.Policies; p != nil {
+		var known bool
+		w.policies, w.awaited, known = p.Entries()
+		w.unknown = !known
+	}
+	return w
 }

@@ -22,7 +22,7 @@ const fieldManager = "fairlead-registration"
 // through a hook of the same name.
 const hookAnnotation = "helm.sh/hook"
 
-// store reads and writes the three objects, always live: a cache may show what has since been deleted.
+// store reads and writes the four objects, always live: a cache may show what has since been deleted.
 type store struct {
 	client kubernetes.Interface
 	// namespace is the release namespace.
@@ -66,18 +66,18 @@ func (s store) liveAnchor(ctx context.Context) (*metav1.OwnerReference, error) {
 	}, nil
 }
 
-// read returns the mutating or the validating configuration, or nil.
-func (s store) read(ctx context.Context, mutating bool) (*table.Configuration, error) {
+// read returns a configuration, or nil.
+func (s store) read(ctx context.Context, of which) (*table.Configuration, error) {
 	var read *table.Configuration
 	var err error
-	if api := s.client.AdmissionregistrationV1(); mutating {
+	if api := s.client.AdmissionregistrationV1(); of == mutating {
 		var object *admissionv1.MutatingWebhookConfiguration
-		if object, err = api.MutatingWebhookConfigurations().Get(ctx, table.MutatingName, metav1.GetOptions{}); err == nil {
+		if object, err = api.MutatingWebhookConfigurations().Get(ctx, string(of), metav1.GetOptions{}); err == nil {
 			read = table.FromMutating(object)
 		}
 	} else {
 		var object *admissionv1.ValidatingWebhookConfiguration
-		if object, err = api.ValidatingWebhookConfigurations().Get(ctx, table.ValidatingName, metav1.GetOptions{}); err == nil {
+		if object, err = api.ValidatingWebhookConfigurations().Get(ctx, string(of), metav1.GetOptions{}); err == nil {
 			read = table.FromValidating(object)
 		}
 	}
@@ -85,20 +85,20 @@ func (s store) read(ctx context.Context, mutating bool) (*table.Configuration, e
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", table.NameOf(mutating), err)
+		return nil, fmt.Errorf("reading %s: %w", string(of), err)
 	}
 	return read, nil
 }
 
 // act carries an action out. A conflict means that the object is no longer the one that was planned for.
-func (s store) act(ctx context.Context, mutating bool, a action) error {
+func (s store) act(ctx context.Context, of which, a action) error {
 	switch a.verb {
 	case apply:
 		return s.apply(ctx, a)
 	case rewrite:
 		return s.rewrite(ctx, a)
 	case remove:
-		return s.remove(ctx, mutating, a.uid)
+		return s.remove(ctx, of, a.uid)
 	case yield:
 		return s.yield(ctx, a)
 	default:
@@ -179,16 +179,16 @@ func (s store) patch(ctx context.Context, c *table.Configuration, kind types.Pat
 }
 
 // remove deletes the object with this uid; that it is gone, or another by now, is no error.
-func (s store) remove(ctx context.Context, mutating bool, uid types.UID) error {
+func (s store) remove(ctx context.Context, of which, uid types.UID) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	var err error
-	if api := s.client.AdmissionregistrationV1(); mutating {
-		err = api.MutatingWebhookConfigurations().Delete(ctx, table.MutatingName, options)
+	if api := s.client.AdmissionregistrationV1(); of == mutating {
+		err = api.MutatingWebhookConfigurations().Delete(ctx, string(of), options)
 	} else {
-		err = api.ValidatingWebhookConfigurations().Delete(ctx, table.ValidatingName, options)
+		err = api.ValidatingWebhookConfigurations().Delete(ctx, string(of), options)
 	}
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	return fmt.Errorf("deleting %s: %w", table.NameOf(mutating), err)
+	return fmt.Errorf("deleting %s: %w", string(of), err)
 }

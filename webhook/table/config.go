@@ -15,7 +15,9 @@ import (
 const (
 	MutatingName   = "kruise-mutating-webhook-configuration"
 	ValidatingName = "kruise-validating-webhook-configuration"
-	// AnchorName is the empty ValidatingWebhookConfiguration of the chart that both configurations depend on.
+	// PoliciesName is the ValidatingWebhookConfiguration of users' policies, whose entries are none of the table's.
+	PoliciesName = "kruise-policies-webhook-configuration"
+	// AnchorName is the empty ValidatingWebhookConfiguration of the chart that the configurations depend on.
 	AnchorName = "kruise-anchor"
 	// DefaultNamespace and DefaultService are where the chart puts the admission service.
 	DefaultNamespace = "kruise-system"
@@ -47,7 +49,7 @@ type Config struct {
 	// AKSIntegration leaves out namespaces that Azure manages. Its admission enforcer adds these requirements to every
 	// webhook, and would fight over them with us if we did not write them ourselves.
 	AKSIntegration bool
-	// Annotations and Labels are put onto both configurations.
+	// Annotations and Labels are put onto the configurations.
 	Annotations, Labels map[string]string
 }
 

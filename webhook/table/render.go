@@ -12,23 +12,32 @@ import (
 // written: gates are not looked at. It is nil when no entry belongs into it. All fields of an entry are explicit, as
 // the API server's defaults would fill them in.
 func (c Config) Render(entries []Entry, mutating bool, target Target) *Configuration {
-	c = c.withDefaults()
-	configuration := c.Empty(mutating, target.Owner)
+	var its []Entry
 	for _, entry := range entries {
 		if entry.Mutating == mutating {
-			configuration.Webhooks = append(configuration.Webhooks, c.webhook(entry, target.CABundle))
+			its = append(its, entry)
 		}
 	}
-	if configuration.Webhooks == nil {
+	return c.RenderInto(NameOf(mutating), its, target)
+}
+
+// RenderInto makes the configuration of a name of all the entries; nil when there is none.
+func (c Config) RenderInto(name string, entries []Entry, target Target) *Configuration {
+	if len(entries) == 0 {
 		return nil
+	}
+	c = c.withDefaults()
+	configuration := c.Empty(name, target.Owner)
+	for _, entry := range entries {
+		configuration.Webhooks = append(configuration.Webhooks, c.webhook(entry, target.CABundle))
 	}
 	return configuration
 }
 
-// Empty makes a configuration without entries.
-func (c Config) Empty(mutating bool, owner *metav1.OwnerReference) *Configuration {
-	configuration := &Configuration{Mutating: mutating, ObjectMeta: metav1.ObjectMeta{
-		Name: NameOf(mutating), Annotations: maps.Clone(c.Annotations), Labels: maps.Clone(c.Labels),
+// Empty makes a configuration of a name without entries.
+func (c Config) Empty(name string, owner *metav1.OwnerReference) *Configuration {
+	configuration := &Configuration{Mutating: name == MutatingName, ObjectMeta: metav1.ObjectMeta{
+		Name: name, Annotations: maps.Clone(c.Annotations), Labels: maps.Clone(c.Labels),
 	}}
 	if owner != nil {
 		configuration.OwnerReferences = []metav1.OwnerReference{*owner}
