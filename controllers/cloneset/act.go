@@ -40,13 +40,15 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	if set.DeletionTimestamp != nil {
 		return o
 	}
+	r.memory.setUnmade(set, p.Unmade)
 	r.release(ctx, set, p, o)
 	r.settleClaims(ctx, set, p, o)
 	if !r.writeRevision(ctx, p, o) {
 		return o // there is nothing yet that Pods could be at
 	}
 	r.preDownload(ctx, p, o)
-	if !r.scale(ctx, p, o) {
+	r.hold(set, p, o)
+	if !r.scale(ctx, set, p, o) {
 		r.refresh(ctx, p, o)
 		r.move(ctx, p, o)
 	}

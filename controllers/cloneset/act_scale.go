@@ -16,14 +16,14 @@ import (
 )
 
 // scale does the steps of scaling until one changes something, and tells whether one did.
-func (r *Reconciler) scale(ctx context.Context, p *Plan, o *outcome) bool {
+func (r *Reconciler) scale(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) bool {
 	before := o.written
 	if p.Scale.Limited > 0 {
 		o.add(corev1.EventTypeWarning, scaleUpLimited, "%d more Pods are wanted than scaleStrategy.maxUnavailable lets be created now", p.Scale.Limited)
 	}
 	steps := []func(){
 		func() { r.undelete(ctx, p, o) },
-		func() { r.create(ctx, p.Scale.Create, o) },
+		func() { r.create(ctx, set, p.Scale.Create, o) },
 		func() { r.remove(ctx, p, p.Scale.Finish, o) },
 		func() { r.remove(ctx, p, p.Scale.Doomed, o) },
 		func() { r.remove(ctx, p, p.Scale.Surplus, o) },
@@ -49,9 +49,10 @@ func (r *Reconciler) undelete(ctx context.Context, p *Plan, o *outcome) {
 	o.scaleErr = errors.Join(o.scaleErr, err)
 }
 
-func (r *Reconciler) create(ctx context.Context, pods []NewPod, o *outcome) {
+func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []NewPod, o *outcome) {
 	n, err := slowStart(len(pods), func(i int) error {
 		err := r.createOne(ctx, pods[i])
+		r.memory.made(set, pods[i].Pod.Labels[v1beta1.CloneSetInstanceIDLabel], err)
 		if err == nil {
 			o.normal(successfulCreate, "created Pod %s", pods[i].Pod.Name)
 		}
@@ -74,6 +75,9 @@ func (r *Reconciler) createOne(ctx context.Context, made NewPod) error {
 	return nil
 }
 
+// errClaimEnds is why a claim is of no use that is there.
+var errClaimEnds = errors.New("the one of this name is being deleted")
+
 // createClaim leaves a claim that is there as it is, unless it is about to go: a Pod that mounted it would wait for
 // ever.
 func (r *Reconciler) createClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
@@ -89,7 +93,7 @@ func (r *Reconciler) createClaim(ctx context.Context, c *corev1.PersistentVolume
 		return fmt.Errorf("reading PersistentVolumeClaim %s: %w", c.Name, err)
 	}
 	if existing.DeletionTimestamp != nil {
-		return fmt.Errorf("creating PersistentVolumeClaim %s: the one of this name is being deleted", c.Name)
+		return fmt.Errorf("creating PersistentVolumeClaim %s: %w", c.Name, errClaimEnds)
 	}
 	return nil
 }

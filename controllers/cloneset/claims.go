@@ -19,7 +19,8 @@ type OrphanClaim struct {
 	Heir *corev1.Pod
 }
 
-// planOrphanClaims cleans up after Pods that someone else ended, if claims are not reused (cloneset.md §3.5).
+// planOrphanClaims cleans up after Pods that someone else ended, if claims are not reused (cloneset.md §3.5), and after
+// those whose creation failed and that are no longer wanted.
 func (p *planner) planOrphanClaims() {
 	active := idsOf(p.seen.pods.Active)
 	for _, c := range p.seen.claims {
@@ -27,9 +28,12 @@ func (p *planner) planOrphanClaims() {
 		if id == "" || active[id] {
 			continue
 		}
+		if slices.Contains(p.plan.Unmade, id) {
+			continue
+		}
 		o := OrphanClaim{Claim: c, Heir: withID(p.seen.pods.Inactive, id)}
 		o.Ended = o.Heir != nil && endedByUs(o.Heir)
-		if o.Ended || !p.set.Spec.ScaleStrategy.EnablePVCReuse {
+		if o.Ended || !p.set.Spec.ScaleStrategy.EnablePVCReuse || slices.Contains(p.seen.unmade, id) {
 			p.plan.Claims = append(p.plan.Claims, o)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 const (
 	successfulCreate            = "SuccessfulCreate"
 	failedCreate                = "FailedCreate"
+	waitingForAdmission         = "WaitingForAdmission" // ours, beyond the spec
 	successfulDelete            = "SuccessfulDelete"
 	failedDelete                = "FailedDelete"
 	scaleUpLimited              = "ScaleUpLimited"

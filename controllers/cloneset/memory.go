@@ -8,6 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+const (
+	// longestDoubt bounds how often a CloneSet's objects are listed at the API server for a cache that misses an event:
+	// such lists are of one CloneSet, and one a minute is far below what watches of a busy one cost.
+	longestDoubt = time.Minute
+	// maxDoublings is where a delay that begins at a second is beyond that.
+	maxDoublings = 6
+)
+
 // memory is what is known of each CloneSet between syncs.
 type memory struct {
 	mutex sync.Mutex
@@ -21,6 +29,11 @@ type remembered struct {
 	// floor is the resource version of each Pod, by name, when the doubt began: what was unknown then is at most so new.
 	// A cache that shows it can be trusted, even if it never shows the very newest of a CloneSet that is busy.
 	floor map[string]string
+	// doubtful is how many syncs in a row have found the cache to lack something.
+	doubtful int
+	// unmade are ids of Pods whose creation failed, of the CloneSet with that UID.
+	unmade    []string
+	unmadeFor types.UID
 	// pods is how many Pods it had at the last sync.
 	pods int
 	// reported is when the status was written last.
@@ -45,11 +58,21 @@ func (m *memory) trusts(key types.NamespacedName) (trusted bool) {
 }
 
 func (m *memory) trust(key types.NamespacedName) {
-	m.with(key, func(r *remembered) { r.trusted, r.floor = true, nil })
+	m.with(key, func(r *remembered) { r.trusted, r.floor, r.doubtful = true, nil, 0 })
 }
 
 func (m *memory) distrust(key types.NamespacedName) {
-	m.with(key, func(r *remembered) { r.trusted, r.floor = false, nil })
+	m.with(key, func(r *remembered) { r.trusted, r.floor, r.doubtful = false, nil, 0 })
+}
+
+// doubtDelay is when to look again whether the cache has caught up: at first soon, because it is late as a rule, then
+// ever later, because what it has missed for long it may never show. What it does show wakes the CloneSet anyway.
+func (m *memory) doubtDelay(key types.NamespacedName) (delay time.Duration) {
+	m.with(key, func(r *remembered) {
+		delay = min(lookAgain<<min(r.doubtful, maxDoublings), longestDoubt)
+		r.doubtful++
+	})
+	return delay
 }
 
 // doubts is the floor of the present doubt, which begins with these Pods if it has not begun before.

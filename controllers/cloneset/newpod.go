@@ -106,11 +106,23 @@ func (p *planner) ids(free []string, used map[string]bool) func() string {
 	}
 }
 
-// knownIDs are all that are in use, and those among them of claims that have no Pod any more and are to be reused.
+// planUnmade has Pods whose creation failed made under their ids, as far as Pods are missing. Their claims may be there
+// already, and would be left over. And if a creation was carried out although its answer was an error, or is yet to be,
+// the second one is refused.
+func (p *planner) planUnmade() {
+	p.plan.Unmade = p.seen.unmade[:min(len(p.seen.unmade), p.calculateScale().Need)]
+}
+
+// knownIDs are all that are in use, and those among them that are free for new Pods: of Pods that were not made, and of
+// claims that have no Pod any more and are to be reused.
 func (p *planner) knownIDs() (free []string, used map[string]bool) {
 	used = idsOf(p.seen.pods.Active)
 	maps.Copy(used, idsOf(p.seen.pods.Inactive))
 	maps.Copy(used, idsOf(p.seen.pods.Release))
+	for _, id := range p.plan.Unmade {
+		used[id] = true
+		free = append(free, id)
+	}
 	for _, c := range p.seen.claims {
 		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]
 		if id == "" || used[id] {

@@ -40,6 +40,8 @@ type Options struct {
 	NewID func() string
 	// Budget is asked before an update in place; nil is nobody.
 	Budget Budget
+	// Hold keeps Pods from being created for a time; nil holds nothing back.
+	Hold *Hold
 	Settings
 }
 

@@ -26,7 +26,9 @@ type Plan struct {
 	// Update is the revision of the template.
 	Update      revision.Update
 	PreDownload predownload.Plan
-	Scale       Scale
+	// Unmade are ids to be used again for Pods whose creation failed.
+	Unmade []string
+	Scale  Scale
 	// UnreadyBeforeDelete tells whether a Pod whose deletion is prepared is to be made unready.
 	UnreadyBeforeDelete bool
 	Refresh             []Refresh
@@ -74,6 +76,7 @@ func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Set
 		return &Plan{Status: p.plan.Status, Wake: p.plan.Wake, Update: revision.Update{Revision: p.update}}, nil
 	}
 	p.plan.Release = seen.pods.Release
+	p.planUnmade()
 	p.planOrphanClaims()
 	p.planMissingClaims()
 	if err := p.planPreDownload(); err != nil {

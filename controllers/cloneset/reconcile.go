@@ -77,8 +77,10 @@ func (r *Reconciler) sync(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	}
 	done := r.act(ctx, set, p)
 	wake := p.Wake.soonest(done.wake)
-	if seen.doubtful || done.changed() {
+	if done.changed() {
 		wake = sooner(wake, lookAgain)
+	} else if seen.doubtful {
+		wake = sooner(wake, r.memory.doubtDelay(key(set)))
 	}
 	statusWake, err := r.report(ctx, set, p, done, now)
 	r.emit(set, done.events)

@@ -35,6 +35,8 @@ type Setup struct {
 	ExcludePreparingDelete bool
 	// Budget is Options.Budget.
 	Budget Budget
+	// MayCreate says why no Pod may be created yet, or nil; without it none is held back.
+	MayCreate func() error
 	// Registerer is where the controller's metric goes.
 	Registerer prometheus.Registerer
 }
@@ -59,6 +61,9 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 		Recorder: mgr.GetEventRecorderFor(Name),
 		NewID:    func() string { return s.Random(idLength) },
 	})
+	if s.MayCreate != nil {
+		r.Hold = NewHold(s.MayCreate)
+	}
 	r.leaked = func(namespace, name string) { leaks.WithLabelValues(namespace, name).Inc() }
 	options.MaxConcurrentReconciles = s.Workers
 	b := builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options)

@@ -17,7 +17,9 @@ type Result struct {
 	// Calls are the writes.
 	Calls          []*Call
 	Digest, Counts string
-	Server         *apiserver.Server
+	// CountsByOne are of the kinds of Workload.CountedByOne; "" if more than one process has led.
+	CountsByOne string
+	Server      *apiserver.Server
 }
 
 // Do runs a plan on what a server has, or, if that is nil, from nothing. It must be called in a bubble of
@@ -26,9 +28,13 @@ func (w *Workload) Do(plan Plan, from *apiserver.Server) Result {
 	r := newRun(w, plan, from)
 	changes := len(r.server.Log())
 	r.do()
-	return Result{
-		Plan: plan, Err: r.failure, Trace: r.trace, Calls: r.calls, Digest: w.Digest(r.server), Counts: r.counts(changes), Server: r.server,
+	result := Result{
+		Plan: plan, Err: r.failure, Trace: r.trace, Calls: r.calls, Digest: w.Digest(r.server), Counts: r.counts(changes, w.Counted), Server: r.server,
 	}
+	if r.processes == 1 {
+		result.CountsByOne = r.counts(changes, w.CountedByOne)
+	}
+	return result
 }
 
 // Scenario is a short story of a user and a workload.
@@ -93,6 +99,8 @@ func (p *Prepared) Do(plan Plan) Result {
 		result.Err = fmt.Errorf("I11: the end is\n%s\nwithout faults it is\n%s", result.Digest, p.Calm.Digest)
 	case !otherCounts && result.Counts != p.Calm.Counts:
 		result.Err = fmt.Errorf("I11: made and deleted are %s, without faults %s", result.Counts, p.Calm.Counts)
+	case !otherCounts && result.CountsByOne != "" && result.CountsByOne != p.Calm.CountsByOne:
+		result.Err = fmt.Errorf("I11: made and deleted are %s, without faults %s", result.CountsByOne, p.Calm.CountsByOne)
 	}
 	return result
 }

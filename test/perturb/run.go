@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -283,11 +284,11 @@ func (r *Run) relist() {
 	}
 }
 
-// counts are how many objects of the kinds that count were created and deleted since a number of changes.
-func (r *Run) counts(since int) string {
+// counts are how many objects of some kinds were created and deleted since a number of changes.
+func (r *Run) counts(since int, kinds []schema.GroupKind) string {
 	n := map[string]int{}
 	for _, e := range r.server.Log()[since:] {
-		if slices.Contains(r.workload.Counted, e.Key.Kind) && e.Type != watch.Modified && e.Object.GetAnnotations()[foreign] == "" {
+		if slices.Contains(kinds, e.Key.Kind) && e.Type != watch.Modified && e.Object.GetAnnotations()[foreign] == "" {
 			n[fmt.Sprintf("%s %s", e.Key.Kind.Kind, strings.ToLower(string(e.Type)))]++
 		}
 	}

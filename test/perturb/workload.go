@@ -23,6 +23,8 @@ type Workload struct {
 	Kinds []schema.GroupKind
 	// Counted are those of which as many have to be created and deleted as without faults.
 	Counted []schema.GroupKind
+	// CountedByOne are those of which that is asked only if one process has led all the time.
+	CountedByOne []schema.GroupKind
 	// Admit completes created objects as the webhooks do.
 	Admit func(client.Object)
 	// New is the parent as its user creates it.

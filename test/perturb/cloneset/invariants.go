@@ -66,7 +66,7 @@ func checkPartition(w *perturb.Write, set *v1beta1.CloneSet, active perturb.Pods
 	}
 	updated := func(pods perturb.Pods) (n int) {
 		for _, pod := range pods {
-			if _, doomed := pod.Labels[v1beta1.SpecifiedDeleteLabel]; !doomed && at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]] == target {
+			if !asked(set, pod) && at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]] == target {
 				n++
 			}
 		}
@@ -77,6 +77,12 @@ func checkPartition(w *perturb.Write, set *v1beta1.CloneSet, active perturb.Pods
 		return fmt.Errorf("I3: %d Pods are at the new revision after it, at most %d may be", n, most)
 	}
 	return nil
+}
+
+// asked tells whether a Pod is to be deleted, by either of the ways to ask for that.
+func asked(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
+	_, labelled := pod.Labels[v1beta1.SpecifiedDeleteLabel]
+	return labelled || slices.Contains(set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
 }
 
 func partition(set *v1beta1.CloneSet) int {

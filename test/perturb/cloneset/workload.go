@@ -47,9 +47,10 @@ func newWorkload(m mistake) *perturb.Workload {
 	}
 	return &perturb.Workload{
 		Scheme: scheme, Parent: parent, New: newSet, Edit: edit, Check: check, AtRest: atRest, Digest: digest, Admit: admit,
-		Kinds: []schema.GroupKind{setKind, apiserver.PodKind, claimKind, revisionKind},
-		// A claim whose Pod was never made cannot be told from one whose Pod is gone: it goes, and another one comes.
+		Kinds:   []schema.GroupKind{setKind, apiserver.PodKind, claimKind, revisionKind},
 		Counted: []schema.GroupKind{apiserver.PodKind, revisionKind},
+		// Only who has tried to make its Pod can tell a claim whose Pod was never made from one whose Pod is gone.
+		CountedByOne: []schema.GroupKind{claimKind},
 		Start: func(r *perturb.Run, p *perturb.Process) (reconcile.Reconciler, []perturb.Watch) {
 			cached, live := p.Client, p.Live
 			if m.client != nil {
