@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/protection/podunavailablebudget"
 )
 
-// addCloneSet adds the controller of CloneSets when their kind is installed.
-func addCloneSet(mgr manager.Manager, live client.Client, o Options) error {
+// addCloneSet adds the controller of CloneSets when their kind is installed. It creates no Pod while mayCreate says why not.
+func addCloneSet(mgr manager.Manager, live client.Client, mayCreate func() error, o Options) error {
 	kinds := []schema.GroupVersionKind{v1beta1.GroupVersion.WithKind("CloneSet")}
 	if o.Gates.Enabled(features.PreDownloadImageForInPlaceUpdate) {
 		kinds = append(kinds, v1beta1.GroupVersion.WithKind("ImagePullJob"))
@@ -32,8 +32,8 @@ func addCloneSet(mgr manager.Manager, live client.Client, o Options) error {
 		return err
 	}
 	setup := cloneset.Setup{
-		Budget: budget,
-		Gates:  o.Gates, Live: live, Workers: o.CloneSet.Workers, ExcludePreparingDelete: o.CloneSet.ExcludePreparingDelete,
+		Budget: budget, MayCreate: mayCreate,
+		Gates: o.Gates, Live: live, Workers: o.CloneSet.Workers, ExcludePreparingDelete: o.CloneSet.ExcludePreparingDelete,
 		Registerer: metrics.Registry,
 		Random:     rand.String, //nolint:forbidigo // here the source of randomness is chosen
 	}

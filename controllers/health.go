@@ -18,21 +18,30 @@ import (
 // probeTimeout is well above what a kubelet waits for an answer.
 const probeTimeout = 10 * time.Second
 
-// addHealth serves /healthz, and /readyz with the reason when admission is not live. Without the Pod webhook there is
-// nothing to wait for.
-func addHealth(mgr manager.Manager, o Options) error {
-	var checks []server.Check
-	if o.Gates.Enabled(features.PodWebhook) {
-		plain, err := plainClient(mgr)
-		if err != nil {
-			return err
-		}
-		live := admissionlive.New(plain, o.ProbeNamespace, webhook.Entries(webhook.Deps{Gates: o.Gates}), o.Log.WithName("admissionlive"))
-		if err := mgr.Add(live); err != nil {
-			return fmt.Errorf("adding the check of admission: %w", err)
-		}
-		checks = append(checks, server.Check{Name: "admission-live", OK: live.Missing})
+// admission is what waits for it: readiness, and the controllers that create Pods.
+type admission struct {
+	checks    []server.Check
+	mayCreate func() error
+}
+
+// addAdmission looks whether admission is live. Without the Pod webhook there is nothing to wait for.
+func addAdmission(mgr manager.Manager, o Options) (admission, error) {
+	if !o.Gates.Enabled(features.PodWebhook) {
+		return admission{mayCreate: func() error { return nil }}, nil
 	}
+	plain, err := plainClient(mgr)
+	if err != nil {
+		return admission{}, err
+	}
+	live := admissionlive.New(plain, o.ProbeNamespace, webhook.Entries(webhook.Deps{Gates: o.Gates}), o.Log.WithName("admissionlive"))
+	if err := mgr.Add(live); err != nil {
+		return admission{}, fmt.Errorf("adding the check of admission: %w", err)
+	}
+	return admission{checks: []server.Check{{Name: "admission-live", OK: live.Missing}}, mayCreate: live.MayCreate}, nil
+}
+
+// addHealth serves /healthz, and /readyz with the reason when a check does not hold.
+func addHealth(mgr manager.Manager, checks []server.Check, o Options) error {
 	if o.HealthAddr == "0" {
 		return nil
 	}

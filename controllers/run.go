@@ -47,10 +47,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addControllers(mgr, o); err != nil {
+	admission, err := addAdmission(mgr, o)
+	if err != nil {
 		return err
 	}
-	if err := addHealth(mgr, o); err != nil {
+	if err := addControllers(mgr, admission.mayCreate, o); err != nil {
+		return err
+	}
+	if err := addHealth(mgr, admission.checks, o); err != nil {
 		return err
 	}
 	if err := addLeaderGauge(mgr); err != nil {
@@ -112,8 +116,8 @@ func cacheOptions(o Options) cache.Options {
 	return options
 }
 
-// addControllers registers the controllers whose gates are on.
-func addControllers(mgr manager.Manager, o Options) error {
+// addControllers registers the controllers whose gates are on. Those that create Pods ask mayCreate before they do.
+func addControllers(mgr manager.Manager, mayCreate func() error, o Options) error {
 	if err := podreadiness.New(mgr.GetClient(), clock.RealClock{}).AddTo(mgr, o.forController()); err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ func addControllers(mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addCloneSet(mgr, live, o); err != nil {
+	if err := addCloneSet(mgr, live, mayCreate, o); err != nil {
 		return err
 	}
 	if err := addPodUnavailableBudget(mgr, live, o); err != nil {

@@ -35,6 +35,9 @@ type Checker struct {
 
 	mu      sync.Mutex
 	missing error
+	// dispensable is since when Pods are wanted although admission is not live, zero if they are not; told says that this was logged.
+	dispensable time.Time
+	told        bool
 }
 
 // New makes a checker that expects these webhooks to be registered, and asks for its Pod in namespace, which must be
@@ -81,6 +84,7 @@ func (c *Checker) step(ctx context.Context, logged *time.Time) (enough bool) {
 		c.log.Info("admission is live: its webhooks are registered and have made a dry-run Pod")
 		return true
 	}
+	c.weigh(ctx)
 	if changed || time.Since(*logged) >= remindAfter {
 		c.log.Info("admission is not live yet", "missing", missing.Error())
 		*logged = time.Now()

@@ -35,7 +35,8 @@ type api struct {
 	mu                   sync.Mutex
 	mutating, validating []string // entries; nil: the configuration does not exist
 	readErr, createErr   error
-	noGate               bool
+	noGate, noAnchor     bool
+	policy               admissionv1.FailurePolicyType // of the mutating entries
 	probed               *corev1.Pod
 	options              client.CreateOptions
 	looks                int
@@ -72,9 +73,12 @@ func (a *api) get(name string, obj client.Object) error {
 			return missing
 		}
 		for _, entry := range a.mutating {
-			configuration.Webhooks = append(configuration.Webhooks, admissionv1.MutatingWebhook{Name: entry})
+			configuration.Webhooks = append(configuration.Webhooks, admissionv1.MutatingWebhook{Name: entry, FailurePolicy: &a.policy})
 		}
 	case *admissionv1.ValidatingWebhookConfiguration:
+		if name == "kruise-anchor" && !a.noAnchor {
+			return nil
+		}
 		if a.validating == nil || name != "kruise-validating-webhook-configuration" {
 			return missing
 		}

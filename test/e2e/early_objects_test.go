@@ -55,13 +55,11 @@ func definitionFile(crd string) string {
 	return group + "_" + plural + ".yaml"
 }
 
-// earlySidecarIsInjected makes the Pod that the CloneSet's controller would make.
+// earlySidecarIsInjected looks at the CloneSet's very first Pod, which its controller has held back until the webhooks were there.
 func earlySidecarIsInjected(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	// Its first Pod may be older than the webhooks.
-	kubectl(t, c, "-n", "early", "patch", "clone", "pool", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
-	kubectl(t, c, "-n", "early", "wait", "clone", "pool", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=2m")
-	pod := newestEarlyPod(t, c)
+	kubectl(t, c, "-n", "early", "wait", "clone", "pool", "--for=jsonpath={.status.readyReplicas}=1", "--timeout=2m")
+	pod := earlyPod(t, c)
 	names := kubectl(t, c, "-n", "early", "get", pod, "-o", "jsonpath={.spec.containers[*].name}")
 	if want := "side c"; names != want {
 		t.Errorf("the Pod has the containers %q, want %q: the default of podInjectPolicy is BeforeAppContainer", names, want)
@@ -72,10 +70,13 @@ func earlySidecarIsInjected(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-func newestEarlyPod(t *testing.T, c *cluster.Cluster) string {
+func earlyPod(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	pods := strings.Fields(kubectl(t, c, "-n", "early", "get", "pods", "-l", "app=pool", "--sort-by=.metadata.creationTimestamp", "-o", "name"))
-	return pods[len(pods)-1]
+	pods := strings.Fields(kubectl(t, c, "-n", "early", "get", "pods", "-l", "app=pool", "-o", "name"))
+	if len(pods) != 1 {
+		t.Fatalf("the CloneSet has the Pods %v, want 1", pods)
+	}
+	return pods[0]
 }
 
 // earlySidecarHasItsHash checks that the undefaulted SidecarSet gets, at its first update, the hash that its Pod recorded
@@ -84,7 +85,7 @@ func earlySidecarHasItsHash(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	kubectl(t, c, "label", "sidecarset", "early", "seen=yes")
 	hash := kubectl(t, c, "get", "sidecarset", "early", "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
-	recorded := kubectl(t, c, "-n", "early", "get", newestEarlyPod(t, c), "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
+	recorded := kubectl(t, c, "-n", "early", "get", earlyPod(t, c), "-o", `jsonpath={.metadata.annotations.kruise\.io/sidecarset-hash}`)
 	if hash == "" || !strings.Contains(recorded, `"hash":"`+hash+`"`) {
 		t.Errorf("SidecarSet early has the hash %q, its Pod recorded %s", hash, recorded)
 	}
