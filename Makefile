@@ -92,6 +92,10 @@ fuzz: ## every fuzz target for FUZZTIME
 bench-admission: ## what admission costs, as ratios to a server that does nothing
 	go run ./test/load/admission
 
+.PHONY: bench-controllers
+bench-controllers: control-plane ## what the controllers write, use and how long they take, on pretended nodes (about an hour)
+	go run ./test/load/controllers
+
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we link
 	$(call tool,govulncheck) ./...
