@@ -48,7 +48,6 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	}
 	r.preDownload(ctx, p, o)
 	r.hold(set, p, o)
-	r.hold(set, p, o)
 	if !r.scale(ctx, set, p, o) {
 		r.refresh(ctx, p, o)
 		r.move(ctx, p, o)
