@@ -27,11 +27,17 @@ func pure() []validators.Builtin {
 		judging("fairlead.resource_expression_error", 2, func(args []*ast.Term) string {
 			return expression(text(args[0]), resourceexpr.Resource(text(args[1])))
 		}),
+		{Name: "fairlead.amount", Arity: 1, Call: func(_ context.Context, args []*ast.Term) (*ast.Term, error) {
+			_, err := amountOf(args[0].Value, 0)
+			return ast.InternedTerm(err == nil), nil
+		}},
+		{Name: "fairlead.resolved_amount", Arity: 2, Call: resolvedAmount},
 		{Name: "fairlead.qualified_name_errors", Arity: 1, Call: func(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 			return term(append([]string{}, validation.IsQualifiedName(text(args[0]))...))
 		}},
 		{Name: "fairlead.label_selector_errors", Arity: 2, Call: selectorErrors},
 		{Name: "fairlead.label_selector_matches", Arity: 2, Call: selectorMatches},
+		{Name: "fairlead.label_selector_misses", Arity: 2, Call: selectorMisses},
 	}
 }
 
@@ -103,17 +109,24 @@ func decode[T any](t *ast.Term) (value T, err error) {
 }
 
 func selectorErrors(_ context.Context, args []*ast.Term) (*ast.Term, error) {
-	selector, err := decode[metav1.LabelSelector](args[1])
+	selector, err := selectorOf(args[1])
 	if err != nil {
 		return nil, err
 	}
-	found := []map[string]any{}
 	at := field.NewPath(text(args[0]))
-	for _, e := range metavalidation.ValidateLabelSelector(&selector, metavalidation.LabelSelectorValidationOptions{}, at) {
+	errs := metavalidation.ValidateLabelSelector(&selector, metavalidation.LabelSelectorValidationOptions{}, at)
+	if len(errs) == 0 {
+		return none, nil
+	}
+	found := []map[string]any{}
+	for _, e := range errs {
 		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))
 	}
 	return term(found)
 }
+
+// none is the answer that nearly every object gets.
+var none = ast.ArrayTerm()
 
 // problem is a mistake in the words of somebody else, as a deny rule passes it on.
 func problem(at, kind, body string) map[string]any {
@@ -122,14 +135,62 @@ func problem(at, kind, body string) map[string]any {
 
 // selectorMatches takes a selector and labels. Somebody's broken selector matches nothing.
 func selectorMatches(_ context.Context, args []*ast.Term) (*ast.Term, error) {
-	selector, err := decode[metav1.LabelSelector](args[0])
+	matches, _, err := selects(args[0], args[1])
+	return ast.InternedTerm(matches), err
+}
+
+// selectorMisses says whether a selector that asks for something leaves labels out. A broken one has another mistake.
+func selectorMisses(_ context.Context, args []*ast.Term) (*ast.Term, error) {
+	matches, asks, err := selects(args[0], args[1])
+	return ast.InternedTerm(asks && !matches), err
+}
+
+// selects says whether a selector matches labels, and whether it asks for anything that can be told.
+func selects(selectorTerm, labelsTerm *ast.Term) (matches, asks bool, err error) {
+	selector, err := selectorOf(selectorTerm)
 	if err != nil {
-		return ast.BooleanTerm(false), nil //nolint:nilerr // see above
+		return false, false, nil //nolint:nilerr // broken
 	}
-	set, err := decode[map[string]string](args[1])
-	if err != nil {
-		return nil, err
+	set, plain := stringsOf(labelsTerm.Value)
+	if !plain {
+		if set, err = decode[map[string]string](labelsTerm); err != nil {
+			return false, false, err
+		}
 	}
 	compiled, err := metav1.LabelSelectorAsSelector(&selector)
-	return ast.BooleanTerm(err == nil && compiled.Matches(labels.Set(set))), nil
+	if err != nil {
+		return false, false, nil //nolint:nilerr // broken
+	}
+	return compiled.Matches(labels.Set(set)), !compiled.Empty(), nil
+}
+
+// selectorOf reads a label selector. One of labels alone, which is what most are, is read as it is: a detour over JSON costs
+// more than all the judging.
+func selectorOf(t *ast.Term) (metav1.LabelSelector, error) {
+	if object, is := t.Value.(ast.Object); is && object.Len() == 1 {
+		if wanted := object.Get(matchLabels); wanted != nil {
+			if found, plain := stringsOf(wanted.Value); plain {
+				return metav1.LabelSelector{MatchLabels: found}, nil
+			}
+		}
+	}
+	return decode[metav1.LabelSelector](t)
+}
+
+var matchLabels = ast.InternedTerm("matchLabels")
+
+// stringsOf reads an object that has nothing but strings.
+func stringsOf(value ast.Value) (found map[string]string, plain bool) {
+	object, is := value.(ast.Object)
+	if !is {
+		return nil, false
+	}
+	found = make(map[string]string, object.Len())
+	broken := object.Until(func(k, v *ast.Term) bool {
+		key, keyed := k.Value.(ast.String)
+		label, labelled := v.Value.(ast.String)
+		found[string(key)] = string(label)
+		return !keyed || !labelled
+	})
+	return found, !broken
 }

@@ -198,7 +198,8 @@ deny contains {"rule": "cloneset-surge-in-place", "field": sprintf("%s.maxSurge"
 # custom:
 #   id: cloneset-priority
 deny contains object.union(problem, {"rule": "cloneset-priority"}) if {
-	some problem in rollout.priority(sprintf("%s.priorityStrategy", [rolling_field]), rolling.priorityStrategy)
+	priorities := rolling.priorityStrategy
+	some problem in rollout.priority(sprintf("%s.priorityStrategy", [rolling_field]), priorities)
 }
 
 # METADATA
@@ -207,7 +208,8 @@ deny contains object.union(problem, {"rule": "cloneset-priority"}) if {
 # custom:
 #   id: cloneset-scatter
 deny contains object.union(problem, {"rule": "cloneset-scatter"}) if {
-	some problem in rollout.scatter(sprintf("%s.scatterStrategy", [rolling_field]), rolling.scatterStrategy)
+	terms := rolling.scatterStrategy
+	some problem in rollout.scatter(sprintf("%s.scatterStrategy", [rolling_field]), terms)
 }
 
 # METADATA
@@ -216,7 +218,8 @@ deny contains object.union(problem, {"rule": "cloneset-scatter"}) if {
 # custom:
 #   id: cloneset-predownload
 deny contains object.union(problem, {"rule": "cloneset-predownload"}) if {
-	some problem in rollout.predownload(sprintf("%s.inPlaceUpdateStrategy", [rolling_field]), rolling.inPlaceUpdateStrategy)
+	in_place := rolling.inPlaceUpdateStrategy
+	some problem in rollout.predownload(sprintf("%s.inPlaceUpdateStrategy", [rolling_field]), in_place)
 }
 
 # METADATA

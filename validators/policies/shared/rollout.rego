@@ -18,9 +18,7 @@ percentage(value) if {
 	regex.match(`^[0-9]+(\.[0-9]+)?%$`, value)
 }
 
-amount(value) if whole(value)
-
-amount(value) if percentage(value)
+amount(value) if fairlead.amount(value)
 
 amount_message := `must be a number that is not negative, or a percentage such as "20%"`
 
@@ -29,14 +27,12 @@ amounts(field, object, names) := {problem |
 	some name in names
 	value := object[name]
 	value != null
-	not amount(value)
+	not fairlead.amount(value)
 	problem := {"field": sprintf("%s.%s", [field, name]), "type": "invalid", "value": value, "message": amount_message}
 }
 
 # resolved is an amount of a total, rounded up.
-resolved(value, _) := value if is_number(value)
-
-resolved(value, total) := ceil((to_number(trim_suffix(value, "%")) * total) / 100) if percentage(value)
+resolved(value, total) := fairlead.resolved_amount(value, total)
 
 priority(field, strategy) := ((priority_lists(field, strategy) | priority_weights(field, strategy)) | priority_selectors(field, strategy)) | priority_keys(field, strategy)
 
