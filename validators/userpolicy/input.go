@@ -16,9 +16,13 @@ func inputOf(req *admission.Request) (ast.Value, error) {
 		item("kind", texts("group", req.Kind.Group, "version", req.Kind.Version, "kind", req.Kind.Kind)),
 		item("resource", texts("group", req.Resource.Group, "version", req.Resource.Version, "resource", req.Resource.Resource)),
 		item("operation", ast.StringTerm(string(req.Operation))),
-		item("userInfo", userInfo(req.UserInfo)),
 		item("dryRun", ast.InternedTerm(req.DryRun)),
 	)
+	user, err := userInfo(req.UserInfo)
+	if err != nil {
+		return nil, err
+	}
+	request.Insert(ast.StringTerm("userInfo"), user)
 	for _, text := range [][2]string{{"subResource", req.SubResource}, {"namespace", req.Namespace}, {"name", req.Name}} {
 		if text[1] != "" { // as the API server leaves them out
 			request.Insert(ast.StringTerm(text[0]), ast.StringTerm(text[1]))
@@ -52,10 +56,21 @@ func texts(pairs ...string) *ast.Term {
 	return ast.NewTerm(object)
 }
 
-func userInfo(user admission.UserInfo) *ast.Term {
+func userInfo(user admission.UserInfo) (*ast.Term, error) {
 	groups := make([]*ast.Term, len(user.Groups))
 	for i, group := range user.Groups {
 		groups[i] = ast.StringTerm(group)
 	}
-	return ast.ObjectTerm(item("username", ast.StringTerm(user.Username)), item("groups", ast.ArrayTerm(groups...)))
+	info := ast.NewObject(item("username", ast.StringTerm(user.Username)), item("groups", ast.ArrayTerm(groups...)))
+	if user.UID != "" {
+		info.Insert(ast.StringTerm("uid"), ast.StringTerm(user.UID))
+	}
+	if user.Extra != nil {
+		extra, err := validators.Document(user.Extra)
+		if err != nil {
+			return nil, fmt.Errorf("userInfo.extra: %w", err)
+		}
+		info.Insert(ast.StringTerm("extra"), ast.NewTerm(extra))
+	}
+	return ast.NewTerm(info), nil
 }

@@ -45,7 +45,10 @@ type Request struct {
 // UserInfo is who sent the request.
 type UserInfo struct {
 	Username string   `json:"username"`
+	UID      string   `json:"uid"`
 	Groups   []string `json:"groups"`
+	// Extra is raw JSON, nil when absent, as the objects of a request are.
+	Extra jsontext.Value `json:"extra"`
 }
 
 // Handler answers one kind of request. Handlers are safe for concurrent use, and honour ctx, which ends at the

@@ -160,6 +160,10 @@ func readUser(w *jsonwalk.Walker, user *admission.UserInfo) error {
 		switch name {
 		case "username":
 			user.Username, err = w.String()
+		case "uid":
+			user.UID, err = w.String()
+		case "extra":
+			user.Extra, err = w.Value()
 		case "groups":
 			err = w.Array(func() error {
 				group, failure := w.String()

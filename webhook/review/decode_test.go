@@ -34,7 +34,7 @@ func TestDecode(t *testing.T) {
 		Kind:        metav1.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"},
 		Resource:    metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
 		SubResource: "eviction", Name: "web-0", Namespace: "shop", Operation: admission.Create, DryRun: true,
-		UserInfo: admission.UserInfo{Username: "jane", Groups: []string{"system:authenticated", "sre"}},
+		UserInfo: admission.UserInfo{Username: "jane", UID: "u1", Groups: []string{"system:authenticated", "sre"}, Extra: []byte(`{"k":["v"]}`)},
 		Object:   []byte(`{"kind":"Eviction","big":9223372036854775807}`),
 		Options:  []byte(`{"kind":"CreateOptions"}`),
 	}}

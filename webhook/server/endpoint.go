@@ -147,8 +147,16 @@ func (c *call) judge(w http.ResponseWriter, r *http.Request) verdict {
 	defer s.metrics.inFlight.Dec()
 	ctx, cancel := context.WithDeadline(r.Context(), c.start.Add(timeLeft(r.URL.RawQuery)))
 	defer cancel()
-	response := c.route.Handler.Handle(ctx, c.review.Request)
+	response := c.route.handler(r).Handle(ctx, c.review.Request)
 	return verdict{classify(ctx, response), response}
+}
+
+// handler is who answers a request.
+func (r *Route) handler(request *http.Request) admission.Handler {
+	if r.Choose == nil {
+		return r.Handler
+	}
+	return r.Choose(strings.TrimPrefix(request.URL.Path, strings.TrimSuffix(r.Path, "*")))
 }
 
 func (c *call) panicked(cause any) *verdict {

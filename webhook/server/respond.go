@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -47,6 +48,10 @@ func (s *Server) listWebhooks(w http.ResponseWriter, _ *http.Request) {
 	paths := map[string]string{}
 	for _, route := range s.routes {
 		if route.Retired {
+			continue
+		}
+		if route.Serving != nil {
+			maps.Copy(paths, route.Serving())
 			continue
 		}
 		for _, name := range route.Webhooks {

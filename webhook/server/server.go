@@ -48,10 +48,16 @@ const (
 
 // Route is one URL path and the handler behind it.
 type Route struct {
+	// Path is whole, or ends with /* for all paths below it, of which Choose then takes the rest.
 	Path string
 	// Webhooks are the names of the table's entries that send their requests here, at least one.
 	Webhooks []string
 	Handler  admission.Handler
+	// Choose finds the handler of a request by the rest of its path, in place of Handler.
+	Choose func(rest string) admission.Handler
+	// Serving are the webhooks that are served below the path now, and their paths, in place of Webhooks. Those are then for
+	// the metrics alone, whose labels must not come and go with what users write.
+	Serving func() map[string]string
 	// Retired says that these webhooks are not served any more: requests come only until the API servers know.
 	Retired bool
 }
@@ -135,7 +141,7 @@ func (s *Server) router(mount map[string]http.Handler) (http.Handler, error) {
 	}
 	for _, route := range s.routes {
 		switch {
-		case !strings.HasPrefix(route.Path, "/"), len(route.Webhooks) == 0, route.Handler == nil:
+		case !strings.HasPrefix(route.Path, "/"), len(route.Webhooks) == 0, route.Handler == nil && route.Choose == nil:
 			return nil, fmt.Errorf("adding route %q: it needs a path, the name of a webhook and a handler", route.Path)
 		case taken[route.Path]:
 			return nil, fmt.Errorf("adding route %q: the path is taken", route.Path)

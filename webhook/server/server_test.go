@@ -103,3 +103,55 @@ func TestMetricsAreExposed(t *testing.T) {
 		}
 	}
 }
+
+// Paths below a route come and go with what it serves, and their metrics do not.
+func TestARouteChoosesByTheRestOfThePath(t *testing.T) {
+	serving := map[string]string{"a.policies.fairlead.io": "/policies/a"}
+	r := newRig(t, nil, func(o *Options) {
+		o.Routes = []Route{{
+			Path: "/policies/*", Webhooks: []string{"policies.fairlead.io"}, Serving: func() map[string]string { return serving },
+			Choose: func(rest string) admission.Handler {
+				return admission.HandlerFunc(func(context.Context, *admission.Request) admission.Response { return admission.Allow(rest) })
+			},
+		}}
+	})
+	for path, want := range map[string]string{"/policies/a": "a", "/policies/bundle/b": "bundle/b"} {
+		if _, response := r.post(t, path, reviewOf("1")); !response.Allowed || len(response.Warnings) != 1 || response.Warnings[0] != want {
+			t.Errorf("%s: %+v, want that %q was chosen", path, response, want)
+		}
+	}
+	listed := func() string {
+		recorder := httptest.NewRecorder()
+		r.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/webhooks", nil))
+		return strings.TrimSpace(recorder.Body.String())
+	}
+	if got := listed(); got != `{"a.policies.fairlead.io":"/policies/a"}` {
+		t.Errorf("listed %s", got)
+	}
+	serving = nil
+	if got := listed(); got != `{}` {
+		t.Errorf("listed %s when nothing is served", got)
+	}
+	if got := counted(t, r.registry, "policies.fairlead.io"); got != 2 {
+		t.Errorf("%d reviews are counted for the route, want both", got)
+	}
+}
+
+// counted is how many reviews the metrics have for a webhook.
+func counted(t *testing.T, registry *prometheus.Registry, webhook string) (reviews uint64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if family.GetName() == "fairlead_webhook_request_duration_seconds" && label.GetName() == "webhook" && label.GetValue() == webhook {
+					reviews += metric.GetHistogram().GetSampleCount()
+				}
+			}
+		}
+	}
+	return reviews
+}
