@@ -73,7 +73,7 @@ func (r *Reconciler) deleteOrphan(ctx context.Context, set *v1beta1.CloneSet, c 
 }
 
 func (r *Reconciler) deleteClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-	if err := r.delete(ctx, c); err != nil {
+	if err := r.deleteThis(ctx, c); err != nil {
 		return fmt.Errorf("deleting PersistentVolumeClaim %s: %w", c.Name, err)
 	}
 	return nil

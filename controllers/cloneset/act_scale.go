@@ -138,21 +138,30 @@ func (r *Reconciler) removeOne(ctx context.Context, removal Removal) error {
 			return err
 		}
 	}
-	if err := r.delete(ctx, removal.Pod.DeepCopy()); err != nil {
-		return fmt.Errorf("deleting Pod %s: %w", removal.Pod.Name, err)
+	// That it is gone already was not seen, and nothing was done about it: the cache may never show it.
+	gone := r.deleteThis(ctx, removal.Pod.DeepCopy())
+	if gone != nil {
+		gone = fmt.Errorf("deleting Pod %s: %w", removal.Pod.Name, gone)
+	}
+	if gone != nil && !apierrors.IsNotFound(gone) {
+		return gone
 	}
 	for _, c := range removal.Claims {
-		if err := r.deleteClaim(ctx, c.DeepCopy()); err != nil {
+		if err := r.deleteClaim(ctx, c.DeepCopy()); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}
-	return nil
+	return gone
 }
 
 // delete deletes this object and not a later one of its name. That it is gone is as good.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
+	return client.IgnoreNotFound(r.deleteThis(ctx, obj))
+}
+
+func (r *Reconciler) deleteThis(ctx context.Context, obj client.Object) error {
 	uid := obj.GetUID()
-	return client.IgnoreNotFound(r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}))
+	return r.Client.Delete(ctx, obj, client.Preconditions{UID: &uid})
 }
 
 // writeConditions writes conditions to the Pod's status, if there are any, and makes pod what it is then.

@@ -31,6 +31,8 @@ type remembered struct {
 	floor map[string]string
 	// doubtful is how many syncs in a row have found the cache to lack something.
 	doubtful int
+	// races is how many syncs in a row have met another writer.
+	races int
 	// unmade are ids of Pods whose creation failed, of the CloneSet with that UID.
 	unmade    []string
 	unmadeFor types.UID
@@ -87,6 +89,18 @@ func (m *memory) doubts(key types.NamespacedName, live []corev1.Pod) (floor map[
 		floor = r.floor
 	})
 	return floor
+}
+
+// raced is when to look again after a race. After the second in a row the cache is to blame: it does not show what was
+// written before the first.
+func (m *memory) raced(key types.NamespacedName) (delay time.Duration) {
+	m.with(key, func(r *remembered) {
+		delay = min(conflictDelay<<min(r.races, maxDoublings), longestConflict)
+		if r.races++; r.races > 1 && r.trusted {
+			r.trusted, r.floor, r.doubtful = false, nil, 0
+		}
+	})
+	return delay
 }
 
 // pause is how long to gather events of the CloneSet's Pods.

@@ -20,8 +20,10 @@ import (
 const (
 	// lookAgain is when to sync after something was written, should no event tell that it can be seen.
 	lookAgain = time.Second
-	// conflictDelay gives the cache time to see the write that we conflicted with.
-	conflictDelay = 200 * time.Millisecond
+	// conflictDelay gives the cache time to see the write that we conflicted with, and longestConflict bounds it when
+	// conflicts go on: then someone writes as often as we do.
+	conflictDelay   = 200 * time.Millisecond
+	longestConflict = 5 * time.Second
 )
 
 // Reconciler runs CloneSets. What it remembers is only what to distrust, and may be lost.
@@ -53,8 +55,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil && isRace(err) {
 		// Two writers met; it is nobody's fault, and shown to nobody.
 		log.FromContext(ctx).V(1).Info("looking again, something changed meanwhile", "reason", err.Error())
-		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, conflictDelay)}, nil
+		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, r.memory.raced(req.NamespacedName))}, nil
 	}
+	r.memory.with(req.NamespacedName, func(m *remembered) { m.races = 0 })
 	if ofEndingNamespace(err) {
 		log.FromContext(ctx).V(1).Info("leaving it alone, its namespace is being deleted", "reason", err.Error())
 		return reconcile.Result{}, nil

@@ -1,0 +1,97 @@
+package cloneset
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// stale makes the cache show the Pods and claims of now for ever; reads of single objects too. Writes are not affected.
+func (w *world) stale() {
+	w.Helper()
+	pods, claims := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}
+	w.must(w.List(w.Context(), pods, client.InNamespace("ns")))
+	w.must(w.List(w.Context(), claims, client.InNamespace("ns")))
+	w.reconciler.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			switch list := list.(type) {
+			case *corev1.PodList:
+				pods.DeepCopyInto(list)
+				return nil
+			case *corev1.PersistentVolumeClaimList:
+				claims.DeepCopyInto(list)
+				return nil
+			default:
+				return c.List(ctx, list, opts...)
+			}
+		},
+	})
+}
+
+// pass reconciles a number of times, each when it is due, and tells for how long. It stops when none is due.
+func (w *world) pass(n int) (took time.Duration, rests bool) {
+	w.Helper()
+	for range n {
+		result, err := w.reconcile()
+		w.must(err)
+		if result.RequeueAfter == 0 {
+			return took, true
+		}
+		took += result.RequeueAfter
+		w.clock.SetTime(w.clock.Now().Add(result.RequeueAfter))
+	}
+	return took, false
+}
+
+// TestAConflictThatRepeatsIsNotWaitedOut has the cache miss a change of a Pod for good.
+func TestAConflictThatRepeatsIsNotWaitedOut(t *testing.T) {
+	w := newWorld(t, inPlace, replicas(1), limits("0", "1", "0"))
+	w.settle()
+	w.stale()
+	w.editPod("web-id001", func(p *corev1.Pod) { p.Labels["touched"] = "true" })
+	w.edit(image("web:2"))
+	took, _ := w.pass(4)
+	if n := w.byImage()["web:2"]; n != 1 || took > 10*time.Second {
+		t.Errorf("%d Pods are updated after %s; writes %v", n, took, w.writes)
+	}
+}
+
+// TestAGhostIsNotDeletedForEver has the cache show a Pod, or a claim, for good that is gone.
+func TestAGhostIsNotDeletedForEver(t *testing.T) {
+	for name, test := range map[string]struct {
+		scale int32
+		gone  func(w *world) client.Object
+		kind  string
+	}{
+		"a Pod":   {1, func(w *world) client.Object { return w.pods()[1] }, "delete Pod"},
+		"a claim": {2, func(w *world) client.Object { return &w.claims()[1] }, "delete PersistentVolumeClaim"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, replicas(2), claims("1Gi"))
+			w.settle()
+			if name == "a claim" {
+				w.must(w.Delete(t.Context(), w.pods()[1]))
+			}
+			w.stale()
+			gone := test.gone(w)
+			w.must(w.Delete(t.Context(), gone))
+			w.edit(replicas(test.scale))
+			w.writes, w.events.Events = nil, make(chan string, 1000)
+			w.pass(20)
+			n := len(slices.DeleteFunc(slices.Clone(w.writes), func(write string) bool { return write != test.kind }))
+			if n > 3 {
+				t.Errorf("it tried %d times to delete what is gone", n)
+			}
+			for _, e := range w.eventsNow() {
+				if e == "Normal SuccessfulDelete deleted Pod "+gone.GetName() {
+					t.Errorf("event %q of a Pod that someone else deleted", e)
+				}
+			}
+		})
+	}
+}
