@@ -38,7 +38,9 @@ type world struct {
 	r      *Reconciler
 	events *record.FakeRecorder
 	scales map[string]scale
-	asked  int
+	// unsized are workloads that do not say how many Pods they want.
+	unsized map[string]bool
+	asked   int
 	// writes are those of statuses; refuse is their error.
 	writes int
 	refuse error
@@ -71,6 +73,9 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			SubResourceGet: func(_ context.Context, _ client.Client, _ string, obj, answer client.Object, _ ...client.SubResourceGetOption) error {
 				w.asked++
 				kind := obj.GetObjectKind().GroupVersionKind().Kind
+				if w.unsized[kind+"/"+obj.GetName()] {
+					return apierrors.NewInternalError(errors.New(`the spec replicas field ".spec.replicas" does not exist`))
+				}
 				s, there := w.scales[kind+"/"+obj.GetName()]
 				if !there {
 					return apierrors.NewNotFound(schema.GroupResource{Resource: kind}, obj.GetName())

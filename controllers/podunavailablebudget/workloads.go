@@ -2,7 +2,9 @@ package podunavailablebudget
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,7 +50,11 @@ type remembered struct {
 func (w *workloads) size(ctx context.Context, namespace string, of pub.Workload) (s scale, ok bool, err error) {
 	version, followed := w.followed[groupKind(of)]
 	if !followed {
-		return w.ask(ctx, namespace, of)
+		s, ok, err = w.ask(ctx, namespace, of)
+		if errors.Is(err, errUnsized) {
+			return w.unsized(ctx, namespace, of, err)
+		}
+		return s, ok, err
 	}
 	object, err := w.metadata(ctx, namespace, of, version)
 	if err != nil || object == nil || object.DeletionTimestamp != nil {
@@ -62,6 +68,9 @@ func (w *workloads) size(ctx context.Context, namespace string, of pub.Workload)
 	}
 	// What is read now may be of a later generation; then that comes with an event, and is asked for again.
 	s, ok, err = w.ask(ctx, namespace, of)
+	if errors.Is(err, errUnsized) {
+		s, ok, err = scale{uid: object.UID, replicas: undefaulted}, true, nil
+	}
 	if err != nil || !ok || s.uid != object.UID {
 		return s, ok, err
 	}
@@ -107,6 +116,8 @@ func (w *workloads) ask(ctx context.Context, namespace string, of pub.Workload) 
 	switch {
 	case apierrors.IsNotFound(err): // a kind without a size too
 		return scale{}, false, nil
+	case lacksReplicas(err):
+		return scale{}, false, fmt.Errorf("reading the scale of %s %s: %w: %w", of.Kind, of.Name, errUnsized, err)
 	case err != nil:
 		return scale{}, false, fmt.Errorf("reading the scale of %s %s: %w", of.Kind, of.Name, err)
 	}
@@ -119,6 +130,42 @@ func (w *workloads) ask(ctx context.Context, namespace string, of pub.Workload) 
 		return scale{}, false, fmt.Errorf("reading the scale of %s %s: %w", of.Kind, of.Name, err)
 	}
 	return scale{answer.GetUID(), int(replicas), selector}, true, nil
+}
+
+// undefaulted is the size of a workload that does not say how many Pods it wants: what every kind of Kubernetes and of ours means by
+// that. An object is stored so if it was there before the webhooks that fill in defaults.
+const undefaulted = 1
+
+// errUnsized says that a workload does not say how many Pods it wants, so that it has no scale.
+var errUnsized = errors.New("it wants no number of Pods")
+
+// lacksReplicas tells whether the API server has no scale of a custom object for want of its replicas. It has no status for that
+// but an internal error, with these words (k8s.io/apiextensions-apiserver, ScaleREST.Get, 1.30 to 1.37).
+func lacksReplicas(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "spec replicas field") && strings.Contains(err.Error(), "does not exist")
+}
+
+// unsized is the scale of a workload that does not say its size and is not in the cache. It must be read for its UID, and for the
+// selector where our kinds have it. There may be no right to that; then it stays with the reason why its scale could not be read.
+func (w *workloads) unsized(ctx context.Context, namespace string, of pub.Workload, reason error) (scale, bool, error) {
+	mapping, err := w.live.RESTMapper().RESTMapping(groupKind(of))
+	if err != nil {
+		return scale{}, false, fmt.Errorf("looking for kind %s: %w", of.Kind, err)
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(mapping.GroupVersionKind)
+	err = w.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: of.Name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return scale{}, false, nil
+	case err != nil:
+		return scale{}, false, errors.Join(reason, fmt.Errorf("reading %s %s: %w", of.Kind, of.Name, err))
+	}
+	selector, _, err := unstructured.NestedString(object.Object, "status", "labelSelector")
+	if err != nil {
+		return scale{}, false, fmt.Errorf("reading %s %s: %w", of.Kind, of.Name, err)
+	}
+	return scale{object.GetUID(), undefaulted, selector}, true, nil
 }
 
 func groupKind(w pub.Workload) schema.GroupKind {

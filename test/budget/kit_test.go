@@ -62,6 +62,18 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := newAPI(t)
+	w.define("apps.kruise.io_sidecarsets.yaml")
+	w.ensure(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: table.DefaultNamespace}})
+	w.must(w.command("apply", "-f", "-"))
+	w.serve()
+	w.control()
+	return w
+}
+
+// newAPI is an API server with budgets, and nobody who serves them.
+func newAPI(t *testing.T) *world {
+	t.Helper()
 	c := cluster.ForTest(t, cluster.Options{Level: cluster.LevelAPIServer})
 	scheme := runtime.NewScheme()
 	w := &world{T: t, Cluster: c, namespace: fmt.Sprintf("shop-%d", time.Now().UnixNano())}
@@ -73,14 +85,9 @@ func newWorld(t *testing.T) *world {
 	var err error
 	w.Client, err = client.New(config, client.Options{Scheme: scheme})
 	w.must(err)
-	w.define("apps.kruise.io_sidecarsets.yaml")
 	w.define("policy.kruise.io_podunavailablebudgets.yaml")
-	w.ensure(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: table.DefaultNamespace}})
-	w.must(w.command("apply", "-f", "-"))
 	w.ensure(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
 	w.ensure(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}})
-	w.serve()
-	w.control()
 	return w
 }
 

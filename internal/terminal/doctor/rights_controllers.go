@@ -64,6 +64,7 @@ func budgetCountRights() []right {
 		{read, "apps", "replicasets", "", "", counts},
 		{read, "apps", "statefulsets", "", "", counts},
 		{read, "apps.kruise.io", "statefulsets", "", "", counts},
+		{get, "apps.kruise.io", "uniteddeployments", "", "", "PodUnavailableBudgets of UnitedDeployments without spec.replicas are not counted"},
 		{get, "*", "*/scale", "", "", "PodUnavailableBudgets do not know how many Pods a workload is to have"},
 	}
 }
