@@ -100,10 +100,13 @@ func (b *bench) startFairlead(ctx context.Context, s scenario, at addresses) (*s
 		argv = append(argv, "--kubeconfig", b.kubeconfig, "--register=false")
 	} else {
 		objects := filepath.Join(b.dir, "objects-"+at.webhook)
-		if err := writeSidecarSets(objects, s.sidecarSets); err != nil {
+		if err := writeObjects(objects, s.sidecarSets); err != nil {
 			return nil, err
 		}
 		argv = append(argv, "--standalone", "--objects", objects)
+	}
+	if s.gates != "" {
+		argv = append(argv, "--feature-gates", s.gates)
 	}
 	ready, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -155,14 +158,14 @@ func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
 	}, err
 }
 
-// writeSidecarSets writes n SidecarSets, of which the first matches the review's Pod, as one List.
-func writeSidecarSets(dir string, n int) error {
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": reviews.SidecarSets(n)})
+// writeObjects writes n SidecarSets, of which the first matches the review's Pod, and its budget as one List.
+func writeObjects(dir string, n int) error {
+	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append(reviews.SidecarSets(n), reviews.Budget())})
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "sidecarsets.json"), data, 0o600)
+	return os.WriteFile(filepath.Join(dir, "objects.json"), data, 0o600)
 }

@@ -18,7 +18,9 @@ type scenario struct {
 	sidecarSets int
 	// inCluster says that the service needs an API server, which the harness plays.
 	inCluster bool
-	target    target
+	// gates are those that differ from their defaults.
+	gates  string
+	target target
 }
 
 // target is what a scenario is to cost at most.
@@ -70,6 +72,10 @@ func scenarios() []scenario {
 		scenario{
 			name: "DELETE of a protected Deployment without replicas, allowed", path: "/validate-apps-deployment", answer: accepted, sidecarSets: 1,
 			body: reviews.Deletion("Cascading", 0), target: target{ratio: 1.3},
+		},
+		scenario{
+			name: "UPDATE of a Pod under a budget that takes no unit", path: "/validate-pod", answer: accepted, sidecarSets: 1,
+			body: reviews.Annotated(), gates: "PodUnavailableBudgetUpdateGate=true", target: target{ratio: 3},
 		},
 		scenario{
 			name: "ContainerRecreateRequest CREATE, captured", path: "/mutate-apps-kruise-io-containerrecreaterequest", answer: patched, inCluster: true,

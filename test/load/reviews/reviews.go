@@ -40,17 +40,21 @@ func podSpec() json.RawMessage {
 
 // request is an AdmissionReview of an object, or in case of a DELETE of oldObject.
 func request(operation, group, version, kind, resource string, object any) []byte {
-	req := map[string]any{
+	if operation == "DELETE" {
+		return change(operation, group, version, kind, resource, object, nil)
+	}
+	return change(operation, group, version, kind, resource, nil, object)
+}
+
+// change is an AdmissionReview of an object as it was and as it is to be.
+func change(operation, group, version, kind, resource string, before, after any) []byte {
+	return encode(map[string]any{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": map[string]any{
 		"uid": "bench", "operation": operation, "namespace": "shop", "name": "web-0",
 		"kind":     map[string]any{"group": group, "version": version, "kind": kind},
 		"resource": map[string]any{"group": group, "version": version, "resource": resource},
 		"userInfo": map[string]any{"username": "somebody", "groups": []string{"system:authenticated"}},
-		"object":   object,
-	}
-	if operation == "DELETE" {
-		req["object"], req["oldObject"] = nil, object
-	}
-	return encode(map[string]any{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": req})
+		"object":   after, "oldObject": before,
+	}})
 }
 
 // Deletion deletes a Deployment of that Pod, with the label of deletion protection.
@@ -83,13 +87,15 @@ func Capture() []byte {
 }
 
 // RunningPod is that Pod on a node, as the API server gives it.
-func RunningPod() []byte {
+func RunningPod() []byte { return encode(runningPod()) }
+
+func runningPod() map[string]any {
 	var spec map[string]any
 	if err := json.Unmarshal(podSpec(), &spec); err != nil {
 		panic(err) // see podSpec
 	}
 	spec["nodeName"] = "n1"
-	return encode(map[string]any{
+	return map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{
 			"name": "web-0", "namespace": "shop", "uid": "0e0f2f2c-0000-4000-8000-000000000001", "resourceVersion": "7",
@@ -99,6 +105,30 @@ func RunningPod() []byte {
 		"status": map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
 			"name": "c0", "containerID": "containerd://5f1e", "restartCount": 0, "ready": true,
 		}}},
+	}
+}
+
+// Annotated gives that Pod, which is ready and under Budget, an annotation: no unit is taken.
+func Annotated() []byte {
+	before, after := budgetedPod(), budgetedPod()
+	after["metadata"].(map[string]any)["annotations"].(map[string]any)["note"] = "seen"
+	return change("UPDATE", "", "v1", "Pod", "pods", before, after)
+}
+
+func budgetedPod() map[string]any {
+	pod := runningPod()
+	pod["metadata"].(map[string]any)["annotations"] = map[string]any{"kruise.io/related-pub": "web"}
+	pod["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Ready", "status": "True"}}
+	return pod
+}
+
+// Budget is that Pod's PodUnavailableBudget.
+func Budget() json.RawMessage {
+	return encode(map[string]any{
+		"apiVersion": "policy.kruise.io/v1beta1", "kind": "PodUnavailableBudget",
+		"metadata": map[string]any{"name": "web", "namespace": "shop"},
+		"spec":     map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "nginx"}}, "maxUnavailable": 1},
+		"status":   map[string]any{"desiredAvailable": 4, "currentAvailable": 5, "unavailableAllowed": 1, "totalReplicas": 5},
 	})
 }
 
