@@ -1,0 +1,195 @@
+package live
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+)
+
+const (
+	// Label marks a ConfigMap as a set, and BundleLabel one as the settings of the bundle that it names.
+	Label       = "fairlead.io/policy"
+	BundleLabel = "fairlead.io/policy-bundle"
+	// Selector is what Label must say.
+	Selector = Label + "=true"
+)
+
+// configMap is what counts of a ConfigMap.
+type configMap struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		Namespace   string            `json:"namespace"`
+		UID         types.UID         `json:"uid"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Data map[string]string `json:"data"`
+}
+
+func readConfigMap(raw jsontext.Value) (configMap, error) {
+	var c configMap
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return c, fmt.Errorf("decoding a ConfigMap: %w", err)
+	}
+	return c, nil
+}
+
+func (c configMap) object() *Object {
+	return &Object{Name: c.Metadata.Name, UID: c.Metadata.UID, Status: c.Metadata.Annotations[StatusAnnotation]}
+}
+
+// ConfigMaps is a sink of the ConfigMaps that are sets.
+type ConfigMaps struct {
+	ctx       context.Context
+	keeper    *Keeper
+	namespace string
+}
+
+// NewConfigMaps keeps sets as the labelled ConfigMaps of a namespace say. Others are none of its business, also where nobody
+// selects them first: anyone may make a ConfigMap elsewhere.
+func NewConfigMaps(ctx context.Context, keeper *Keeper, namespace string) *ConfigMaps {
+	return &ConfigMaps{ctx: context.WithoutCancel(ctx), keeper: keeper, namespace: namespace}
+}
+
+// Upsert implements objects.Sink. What is wrong with a set is in its status; the sink has done what it can.
+func (s *ConfigMaps) Upsert(raw jsontext.Value) error {
+	c, err := readConfigMap(raw)
+	if err != nil {
+		return err
+	}
+	if c.Metadata.Namespace != s.namespace {
+		return nil
+	}
+	if c.Metadata.Labels[Label] != "true" {
+		s.Delete(c.Metadata.Namespace, c.Metadata.Name)
+		return nil
+	}
+	s.keeper.Describe(c.Metadata.Name, c.object())
+	_ = s.keeper.Load(s.ctx, Found{Name: c.Metadata.Name, Files: c.Data, Hash: hashOf(c.Data)}) // the status has it
+	return nil
+}
+
+// Delete implements objects.Sink.
+func (s *ConfigMaps) Delete(namespace, name string) {
+	if namespace == s.namespace && s.keeper.has(name) {
+		s.keeper.Remove(name)
+	}
+}
+
+func (k *Keeper) has(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.states[name] != nil
+}
+
+// hashOf tells contents apart: 12 hexadecimal digits.
+func hashOf(data map[string]string) string {
+	digest := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(digest, "%d %s %d %s", len(name), name, len(data[name]), data[name])
+	}
+	return hex.EncodeToString(digest.Sum(nil))[:12]
+}
+
+// BundleSettings is a sink of the ConfigMaps that are settings of bundles.
+type BundleSettings struct {
+	keeper    *Keeper
+	namespace string
+
+	mu       sync.Mutex
+	named    map[string]configMap // by the ConfigMap's name
+	watchers []func(bundle string)
+}
+
+// NewBundleSettings knows the settings that the labelled ConfigMaps of a namespace have.
+func NewBundleSettings(keeper *Keeper, namespace string) *BundleSettings {
+	return &BundleSettings{keeper: keeper, namespace: namespace, named: make(map[string]configMap)}
+}
+
+// Upsert implements objects.Sink.
+func (s *BundleSettings) Upsert(raw jsontext.Value) error {
+	c, err := readConfigMap(raw)
+	if err != nil {
+		return err
+	}
+	bundle := c.Metadata.Labels[BundleLabel]
+	if c.Metadata.Namespace != s.namespace || bundle == "" {
+		return nil
+	}
+	s.mu.Lock()
+	before := s.named[c.Metadata.Name].Metadata.Labels[BundleLabel]
+	s.named[c.Metadata.Name] = c
+	s.mu.Unlock()
+	if before != "" && before != bundle {
+		s.tell(before)
+	}
+	s.tell(bundle)
+	return nil
+}
+
+// Delete implements objects.Sink.
+func (s *BundleSettings) Delete(_, name string) {
+	s.mu.Lock()
+	bundle := s.named[name].Metadata.Labels[BundleLabel]
+	delete(s.named, name)
+	s.mu.Unlock()
+	if bundle != "" {
+		s.tell(bundle)
+	}
+}
+
+// tell notes which ConfigMap has the status of a bundle, and has the bundle read again.
+func (s *BundleSettings) tell(bundle string) {
+	var object *Object
+	if c, there, _ := s.of(bundle); there {
+		object = c.object()
+	}
+	s.keeper.Describe(userpolicy.BundlePrefix+bundle, object)
+	s.mu.Lock()
+	watchers := slices.Clone(s.watchers)
+	s.mu.Unlock()
+	for _, watcher := range watchers {
+		watcher(bundle)
+	}
+}
+
+// Notify has a function called when the settings of a bundle may have changed.
+func (s *BundleSettings) Notify(changed func(bundle string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, changed)
+}
+
+// Settings are the text of a bundle's settings.yaml; "" if no ConfigMap has any. Two that name the same bundle are an error:
+// which of them holds must not depend on chance.
+func (s *BundleSettings) Settings(bundle string) (string, error) {
+	c, _, err := s.of(bundle)
+	return c.Data[userpolicy.SettingsFile], err
+}
+
+func (s *BundleSettings) of(bundle string) (found configMap, there bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.named)) {
+		c := s.named[name]
+		switch {
+		case c.Metadata.Labels[BundleLabel] != bundle:
+		case there:
+			return found, true, fmt.Errorf("reading the settings of the bundle %s: the ConfigMaps %s and %s both have the label %s=%s: take it from one",
+				bundle, found.Metadata.Name, name, BundleLabel, bundle)
+		default:
+			found, there = c, true
+		}
+	}
+	return found, there, nil
+}

@@ -1,0 +1,205 @@
+// Package live puts users' policies into force as their sources change: ConfigMaps of the release namespace, and what
+// package bundles downloads. A source that cannot be used leaves its set as it was, and says so in its status.
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+)
+
+// Found is a version of a set as it was found.
+type Found struct {
+	Name string
+	// Files are rules, tests and settings by name, and Data what a bundle has beside them.
+	Files map[string]string
+	Data  map[string]any
+	// Hash tells versions of all that apart.
+	Hash string
+}
+
+// Object is the ConfigMap that the status of a set is written to.
+type Object struct {
+	Name string
+	UID  types.UID
+	// Status is the annotation that it has.
+	Status string
+}
+
+// State is what became of the source of a set.
+type State struct {
+	Name string
+	// Object is nil for a bundle without a ConfigMap.
+	Object *Object
+	// Found is the hash of the newest version, and Failure why it is not in force; nil if it is.
+	Found   string
+	Failure error
+	// Set is what is in force; nil for nothing.
+	Set *userpolicy.Set
+}
+
+// Inventories know what sets want to see of a cluster.
+type Inventories interface {
+	// Require begins to follow what a set wants to see, in place of what the set of its name wanted before.
+	Require(set *userpolicy.Set)
+	// Release ends it.
+	Release(name string)
+	// Missing says why a set does not see what it wants; nil if it does. waiting says that it will in a moment.
+	Missing(set *userpolicy.Set) (waiting bool, err error)
+}
+
+// Options are what a Keeper needs; all are required but Inventories.
+type Options struct {
+	Sets        *userpolicy.Sets
+	Inventories Inventories
+	Metrics     *userpolicy.Metrics
+	Log         klog.Logger
+}
+
+// Keeper keeps Sets as their sources say.
+type Keeper struct {
+	Options
+
+	mu       sync.Mutex
+	states   map[string]*State
+	watchers []func()
+}
+
+// NewKeeper makes a Keeper of nothing.
+func NewKeeper(o Options) *Keeper { return &Keeper{Options: o, states: make(map[string]*State)} }
+
+// Notify has a function called after each change. It must not block, nor call the Keeper.
+func (k *Keeper) Notify(changed func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watchers = append(k.watchers, changed)
+}
+
+// Load puts a version of a set into force, if it can be used and is not in force already.
+func (k *Keeper) Load(ctx context.Context, found Found) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(found.Name)
+	if state.Found == found.Hash {
+		return nil
+	}
+	set, err := k.compile(ctx, found)
+	state.Found, state.Failure = found.Hash, err
+	if err != nil {
+		k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", found.Name, "inForce", state.Set != nil)
+	} else {
+		state.Set = set
+		if k.Inventories != nil {
+			k.Inventories.Require(set)
+		}
+		k.Sets.Put(set)
+		k.Log.Info("A set of policies is in force", "set", found.Name, "revision", set.Revision(), "rules", len(set.Rules()))
+	}
+	k.Metrics.State(found.Name, state.Set != nil, err != nil)
+	k.changed()
+	return err
+}
+
+// compile makes a set of what was found. A panic of the compiler must not end a process that answers for a whole cluster.
+func (k *Keeper) compile(ctx context.Context, found Found) (set *userpolicy.Set, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			set, err = nil, fmt.Errorf("compiling the set %s: panic: %v", found.Name, cause)
+		}
+	}()
+	if err := userpolicy.CheckName(found.Name); err != nil {
+		return nil, err
+	}
+	source, err := userpolicy.Parse(found.Name, found.Files)
+	if err != nil {
+		return nil, err
+	}
+	if found.Data != nil {
+		if source, err = source.WithData(found.Data); err != nil {
+			return nil, err
+		}
+	}
+	return userpolicy.Compile(ctx, source)
+}
+
+// Refuse notes that a version of a set was found that cannot even be read.
+func (k *Keeper) Refuse(name string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(name)
+	if state.Failure != nil && state.Failure.Error() == err.Error() {
+		return
+	}
+	state.Failure = err
+	k.Log.Error(err, "A set of policies cannot be read; the version before stays in force", "set", name, "inForce", state.Set != nil)
+	k.Metrics.State(name, state.Set != nil, true)
+	k.changed()
+}
+
+// Accept takes a refusal back: what is there is what is in force.
+func (k *Keeper) Accept(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if state, known := k.states[name]; known && state.Failure != nil && state.Set != nil {
+		state.Failure = nil
+		k.Metrics.State(name, true, false)
+		k.changed()
+	}
+}
+
+// Describe notes the ConfigMap of a set; nil if it is gone.
+func (k *Keeper) Describe(name string, object *Object) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(name)
+	if state.Object == nil || object == nil || *state.Object != *object {
+		state.Object = object
+		k.changed()
+	}
+}
+
+// Remove takes a set out of force.
+func (k *Keeper) Remove(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.states, name)
+	k.Sets.Delete(name)
+	if k.Inventories != nil {
+		k.Inventories.Release(name)
+	}
+	k.Metrics.Forget(name)
+	k.Log.Info("A set of policies is gone", "set", name)
+	k.changed()
+}
+
+// States are those of all sources, in the order of their names.
+func (k *Keeper) States() []State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	states := make([]State, 0, len(k.states))
+	for _, state := range slices.SortedFunc(maps.Values(k.states), func(a, b *State) int { return cmp.Compare(a.Name, b.Name) }) {
+		states = append(states, *state)
+	}
+	return states
+}
+
+func (k *Keeper) state(name string) *State {
+	if k.states[name] == nil {
+		k.states[name] = &State{Name: name}
+	}
+	return k.states[name]
+}
+
+func (k *Keeper) changed() {
+	for _, watcher := range k.watchers {
+		watcher()
+	}
+}

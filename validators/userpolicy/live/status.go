@@ -1,0 +1,119 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+)
+
+// StatusAnnotation is where the status of a set is, as JSON, on its ConfigMap.
+const StatusAnnotation = "fairlead.io/policy-status"
+
+// The states of a set.
+const (
+	// Active says that the newest version is in force.
+	Active = "Active"
+	// Invalid says that it is not; what was in force before still is.
+	Invalid = "Invalid"
+)
+
+// longestMessage bounds what a status takes of a ConfigMap; OPA gives up after ten mistakes by itself.
+const longestMessage = 4096
+
+// Status is what the annotation says.
+type Status struct {
+	State string `json:"state"`
+	// Observed is the hash of the newest version that was seen.
+	Observed string `json:"observed"`
+	// Revision is that of the rules in force, as the log has it; "" for none.
+	Revision string `json:"revision,omitempty"`
+	Rules    int    `json:"rules"`
+	// Message says what is wrong, with file:line; Warnings what is surely not meant.
+	Message  string   `json:"message,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// NotLive are rules that are not asked because the set does not see what it wants to.
+	NotLive []string `json:"notLive,omitempty"`
+	// Entries are the webhooks of the set.
+	Entries []string `json:"entries,omitempty"`
+	// Audit is what the last look at existing objects found.
+	Audit json.RawMessage `json:"audit,omitempty"`
+	// Changed is when the rest of the status became what it is; the audit does not count.
+	Changed time.Time `json:"changed"`
+}
+
+// statusOf is the status of a source, but for its time and the audit.
+func statusOf(state State, missing error) Status {
+	status := Status{State: Active, Observed: state.Found}
+	if state.Failure != nil {
+		status.State, status.Message = Invalid, state.Failure.Error()
+	}
+	if state.Set != nil {
+		status.Revision, status.Rules = state.Set.Revision(), len(state.Set.Rules())
+		status.Entries = []string{userpolicy.EntryName(state.Set.Name())}
+		status.Warnings = state.Set.Warnings()
+		if missing != nil {
+			status.Message = strings.TrimSpace(status.Message + "\n" + missing.Error())
+			status.NotLive = inventoryRules(state.Set)
+		}
+	}
+	if len(status.Message) > longestMessage {
+		status.Message = strings.ToValidUTF8(status.Message[:longestMessage], "") + "..."
+	}
+	return status
+}
+
+func inventoryRules(set *userpolicy.Set) []string {
+	var ids []string
+	for _, rule := range set.Rules() {
+		if rule.Inventory && !slices.Contains(ids, rule.ID) {
+			ids = append(ids, rule.ID)
+		}
+	}
+	return ids
+}
+
+// next is the annotation that follows one, and whether it must be written. What is the same is left alone: a write is an
+// event for ourselves, and would be answered by another one.
+func next(before string, status Status, audit json.RawMessage, now time.Time) (text string, news bool, err error) {
+	var old Status
+	if json.Unmarshal([]byte(before), &old) == nil { // else it is nobody's, and replaced
+		status.Changed = old.Changed
+	}
+	if audit == nil {
+		audit = old.Audit
+	}
+	status.Audit = audit
+	same, err := encode(status)
+	if err != nil {
+		return "", false, err
+	}
+	if same == before {
+		return before, false, nil
+	}
+	old.Audit, status.Audit = nil, nil
+	if !equal(old, status) {
+		status.Changed = now.UTC().Truncate(time.Second)
+		news = true
+	}
+	status.Audit = audit
+	text, err = encode(status)
+	return text, news, err
+}
+
+func equal(a, b Status) bool {
+	left, errLeft := encode(a)
+	right, errRight := encode(b)
+	return errLeft == nil && errRight == nil && left == right
+}
+
+func encode(status Status) (string, error) {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return "", fmt.Errorf("encoding a status: %w", err)
+	}
+	return string(text), nil
+}
