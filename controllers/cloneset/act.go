@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -21,6 +23,10 @@ type outcome struct {
 	journal
 	// scaleErr and updateErr are reported in the status; otherErr is not.
 	scaleErr, updateErr, otherErr error
+	// raceErr is one of the races with other writers that some Pods lost. They are looked at again; the others went on.
+	raceErr error
+	// over tells whether the part of the sync that is under way has had its time.
+	over func() bool
 	// collided tells that the revision's name is taken by other data.
 	collided bool
 	written  int
@@ -31,12 +37,42 @@ type outcome struct {
 // of the status, would call for it.
 func (o *outcome) changed() bool { return o.written > 0 || o.collided }
 
-func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr) }
+func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr, o.raceErr) }
 
-// act carries the plan out. Of scaling and updating, updating goes on when scaling failed: a rollout is often what mends
-// that.
+// forEach does n things to as many Pods in parallel. A race about one of them is nothing that the others would meet too.
+func (o *outcome) forEach(n int, do func(i int) error) (succeeded int, err error) {
+	var mutex sync.Mutex
+	raced := 0
+	succeeded, err = inParallel(n, o.over, func(i int) error {
+		err := do(i)
+		if err == nil || !isRace(err) {
+			return err
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		o.raceErr = err
+		raced++
+		return nil
+	})
+	return succeeded - raced, err
+}
+
+// share is how long each part of a sync goes on starting writes. Then it is another part's turn, the status is written and
+// the next sync goes on: Pods that were created first are not to wait for their gates until thousands more are, nor are
+// other CloneSets, and a sync must end before its time is up, whatever the client's limits.
+const share = time.Second
+
+// begin gives the part of a sync that follows its share.
+func (o *outcome) begin(clock clock.PassiveClock) {
+	end := clock.Now().Add(share)
+	o.over = func() bool { return !clock.Now().Before(end) }
+}
+
+// act carries the plan out, as far as it comes. Of scaling and updating, updating goes on when scaling failed: a rollout is
+// often what mends that. What Pods need that are there already never waits for scaling.
 func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *outcome {
 	o := &outcome{}
+	o.begin(r.Clock)
 	if set.DeletionTimestamp != nil {
 		return o
 	}
@@ -48,15 +84,19 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	}
 	r.preDownload(ctx, p, o)
 	r.hold(set, p, o)
-	if !r.scale(ctx, set, p, o) {
-		r.refresh(ctx, p, o)
+	o.begin(r.Clock)
+	scaled := r.scale(ctx, set, p, o)
+	o.begin(r.Clock)
+	r.refresh(ctx, p, o)
+	if !scaled {
+		o.begin(r.Clock)
 		r.move(ctx, p, o)
 	}
 	return o
 }
 
 func (r *Reconciler) release(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
-	n, err := inParallel(len(p.Release), func(i int) error {
+	n, err := inParallel(len(p.Release), o.over, func(i int) error {
 		pod := p.Release[i].DeepCopy()
 		if err := r.Client.Patch(ctx, pod, claim.ReleasePatch(pod, set.UID)); err != nil {
 			return fmt.Errorf("releasing Pod %s: %w", pod.Name, err)

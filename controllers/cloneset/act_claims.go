@@ -18,7 +18,7 @@ import (
 // settleClaims gives claims to the Pods that end with them, deletes those whose Pod is gone, and makes those again that
 // a Pod waits for.
 func (r *Reconciler) settleClaims(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
-	n, err := inParallel(len(p.Claims), func(i int) error {
+	n, err := inParallel(len(p.Claims), o.over, func(i int) error {
 		c, heir := p.Claims[i].Claim.DeepCopy(), p.Claims[i].Heir
 		if p.Claims[i].Ended {
 			err := r.deleteClaim(ctx, c)
@@ -36,7 +36,7 @@ func (r *Reconciler) settleClaims(ctx context.Context, set *v1beta1.CloneSet, p 
 	})
 	o.written += n
 	o.scaleErr = errors.Join(o.scaleErr, err)
-	n, err = inParallel(len(p.Missing), func(i int) error { return r.createClaim(ctx, p.Missing[i]) })
+	n, err = inParallel(len(p.Missing), o.over, func(i int) error { return r.createClaim(ctx, p.Missing[i]) })
 	o.written += n
 	o.scaleErr = errors.Join(o.scaleErr, err)
 }

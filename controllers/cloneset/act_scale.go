@@ -37,7 +37,7 @@ func (r *Reconciler) scale(ctx context.Context, set *v1beta1.CloneSet, p *Plan, 
 }
 
 func (r *Reconciler) undelete(ctx context.Context, p *Plan, o *outcome) {
-	n, err := inParallel(len(p.Scale.Undelete), func(i int) error {
+	n, err := inParallel(len(p.Scale.Undelete), o.over, func(i int) error {
 		pod := p.Scale.Undelete[i].DeepCopy()
 		patch := lifecycle.Enter(podpatch.New(pod).Guard(pod), v1beta1.LifecycleStatePreparingNormal, r.Clock.Now())
 		if err := r.Client.Patch(ctx, pod, patch); err != nil {
@@ -50,7 +50,7 @@ func (r *Reconciler) undelete(ctx context.Context, p *Plan, o *outcome) {
 }
 
 func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []NewPod, o *outcome) {
-	n, err := slowStart(len(pods), func(i int) error {
+	n, err := slowStart(len(pods), o.over, func(i int) error {
 		err := r.createOne(ctx, pods[i])
 		r.memory.made(set, pods[i].Pod.Labels[v1beta1.CloneSetInstanceIDLabel], err)
 		if err == nil {
@@ -100,7 +100,7 @@ func (r *Reconciler) createClaim(ctx context.Context, c *corev1.PersistentVolume
 
 // remove deletes Pods with their claims, or prepares that. It stops at an error.
 func (r *Reconciler) remove(ctx context.Context, p *Plan, removals []Removal, o *outcome) {
-	n, err := inParallel(len(removals), func(i int) error {
+	n, err := inParallel(len(removals), o.over, func(i int) error {
 		if removals[i].Prepare {
 			return r.prepareRemoval(ctx, p, removals[i].Pod)
 		}

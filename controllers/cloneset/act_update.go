@@ -10,6 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -21,7 +23,7 @@ import (
 )
 
 func (r *Reconciler) refresh(ctx context.Context, p *Plan, o *outcome) {
-	n, err := inParallel(len(p.Refresh), func(i int) error { return r.refreshOne(ctx, p.Refresh[i]) })
+	n, err := o.forEach(len(p.Refresh), func(i int) error { return r.refreshOne(ctx, p.Refresh[i]) })
 	o.written += n
 	o.updateErr = errors.Join(o.updateErr, err)
 }
@@ -31,12 +33,19 @@ func (r *Reconciler) refreshOne(ctx context.Context, refresh Refresh) error {
 		return refresh.Err
 	}
 	pod := refresh.Pod.DeepCopy()
+	if len(refresh.Conditions) == 0 {
+		return r.writePod(ctx, pod, refresh.Resize, refresh.Patch)
+	}
+	metadata := refresh.Patch
+	if metadata == nil {
+		metadata = podpatch.New(pod)
+	}
 	// Guarded: what was checked is this version of the Pod. A newer one may just have begun another update, whose gate
 	// must stay closed.
-	if err := r.writeConditions(ctx, pod, refresh.Conditions, true); err != nil {
-		return err
+	if err := r.Client.Status().Patch(ctx, pod, readiness.With(metadata.Guard(pod), refresh.Conditions)); err != nil {
+		return fmt.Errorf("writing condition %s of Pod %s: %w", refresh.Conditions[0].Type, pod.Name, err)
 	}
-	return r.writePod(ctx, pod, refresh.Resize, refresh.Patch)
+	return nil
 }
 
 // writePod resizes the Pod and patches it, if so planned, each for the version that it is now.
@@ -84,7 +93,7 @@ func (r *Reconciler) move(ctx context.Context, p *Plan, o *outcome) {
 	}
 	var mutex sync.Mutex
 	refused := false
-	n, err := inParallel(len(p.Moves), func(i int) error {
+	n, err := o.forEach(len(p.Moves), func(i int) error {
 		wait, err := r.moveOne(ctx, p.Moves[i], o)
 		mutex.Lock()
 		defer mutex.Unlock()
@@ -153,20 +162,45 @@ func (r *Reconciler) prepareUpdate(ctx context.Context, pod *corev1.Pod, m Move)
 	return r.writePod(ctx, pod, nil, patch)
 }
 
+// attempts is how often a change in place is tried while the kubelet writes to the Pod: it reports a container or two, and
+// is not heard of for seconds then.
+const attempts = 5
+
 // changeInPlace takes the Pod out of service, and then changes the Pod as it is after that. It tells how long to wait
 // for the end of a grace period.
 func (r *Reconciler) changeInPlace(ctx context.Context, pod *corev1.Pod, m Move) (time.Duration, error) {
 	at := pod.Labels[appsv1.ControllerRevisionHashLabelKey]
-	if m.Change.MustLeaveService(pod) {
+	closes := m.Change.MustLeaveService(pod)
+	if closes {
 		// Whatever the cache shows of the condition, and whatever version the Pod has by now: traffic must have left
 		// before a container stops.
 		if err := r.writeConditions(ctx, pod, readiness.CloseForUpdate(pod, r.Clock.Now()), false); err != nil {
 			return 0, err
 		}
 	}
-	if pod.DeletionTimestamp != nil || podstate.SpecifiedDelete(pod) || pod.Labels[appsv1.ControllerRevisionHashLabelKey] != at {
-		return 0, nil // someone else has decided about it meanwhile; the next sync sees what
+	for attempt := 1; ; attempt++ {
+		if pod.DeletionTimestamp != nil || podstate.SpecifiedDelete(pod) || pod.Labels[appsv1.ControllerRevisionHashLabelKey] != at {
+			return 0, nil // someone else has decided about it meanwhile; the next sync sees what
+		}
+		wait, err := r.beginChange(ctx, pod, m)
+		if !apierrors.IsConflict(err) || attempt == attempts {
+			return wait, err
+		}
+		// As a rule it was the kubelet, which reports that the Pod has left service. Leaving the rest to the next sync would
+		// close the gate again.
+		fresh := &corev1.Pod{}
+		if failed := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), fresh); failed != nil {
+			return 0, fmt.Errorf("reading Pod %s: %w", pod.Name, failed)
+		}
+		if fresh.UID != pod.UID || closes && podstate.IsTrue(fresh, v1beta1.InPlaceUpdateReady) {
+			return 0, err // another Pod, or one that another leader put back in service
+		}
+		pod = fresh
 	}
+}
+
+// beginChange writes the change to this version of the Pod.
+func (r *Reconciler) beginChange(ctx context.Context, pod *corev1.Pod, m Move) (time.Duration, error) {
 	write, err := inplace.Begin(pod, m.Change, m.To.Name, m.GraceSeconds, r.Clock.Now(), r.Server)
 	if err != nil {
 		return 0, err

@@ -39,8 +39,6 @@ func TestABudgetIsAskedBeforeAnUpdateInPlace(t *testing.T) {
 	away := errors.New("the API server is away")
 	w.reconciler.Budget = func(context.Context, *corev1.Pod) (bool, string, error) { return false, "", away }
 	w.kubelet()
-	w.sync()
-	w.kubelet()
 	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
 	if _, err := w.reconcile(); !errors.Is(err, away) {
 		t.Errorf("a budget that cannot be asked is %v", err)

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
 )
 
 // TestACollisionIsFollowedUp waits for no event: the status, which a collision changes, wakes nobody.
@@ -55,7 +57,7 @@ func TestAMissingClaimComesBack(t *testing.T) {
 func TestAGateIsNotOpenedToBeClosed(t *testing.T) {
 	w := newWorld(t, inPlace, replicas(1), limits("0", "1", "0"))
 	w.settle()
-	failures := 1
+	failures := attempts
 	w.fail = func(verb string, obj client.Object) error {
 		if _, isPod := obj.(*corev1.Pod); isPod && verb == "patch" && failures > 0 {
 			failures--
@@ -72,5 +74,75 @@ func TestAGateIsNotOpenedToBeClosed(t *testing.T) {
 	}
 	if want := []string{"status Pod", "patch Pod"}; len(w.writes) < 2 || !slices.Equal(w.writes[:2], want) || slices.Contains(w.writes[2:], "status Pod") {
 		t.Errorf("writes %v, want %v first: close, change", w.writes, want)
+	}
+}
+
+// TestTheKubeletsReportDoesNotEndAChange has the kubelet write to a Pod between the closing of its gate and its change.
+func TestTheKubeletsReportDoesNotEndAChange(t *testing.T) {
+	w := newWorld(t, inPlace, replicas(1), limits("0", "1", "0"))
+	w.settle()
+	reported := false
+	w.fail = func(verb string, obj client.Object) error {
+		if pod, isPod := obj.(*corev1.Pod); isPod && verb == "patch" && !reported {
+			reported = true
+			return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("changed meanwhile"))
+		}
+		return nil
+	}
+	w.writes = nil
+	w.edit(image("web:2"))
+	w.sync()
+	if want := []string{"create ControllerRevision", "status Pod", "patch Pod", "patch Pod", "status CloneSet"}; !slices.Equal(w.writes, want) {
+		t.Errorf("writes %v, want %v", w.writes, want)
+	}
+}
+
+// TestOnePodsRaceIsNotAllPods has another writer win at one of the Pods that are to be put in service.
+func TestOnePodsRaceIsNotAllPods(t *testing.T) {
+	w := newWorld(t, replicas(40))
+	w.sync()
+	w.kubelet()
+	loses := w.pods()[0].Name
+	w.fail = func(verb string, obj client.Object) error {
+		if verb == "status" && obj.GetName() == loses {
+			return apierrors.NewConflict(corev1.Resource("pods"), loses, errors.New("changed meanwhile"))
+		}
+		return nil
+	}
+	w.sync()
+	w.kubelet()
+	if got := w.trace(); got != "40/0/39/40" { // of a second revision there is none
+		t.Errorf("it goes %s, want all ready but the one", got)
+	}
+}
+
+// TestNoPodWaitsForThousands has writes take so long that the Pods wanted take many syncs.
+func TestNoPodWaitsForThousands(t *testing.T) {
+	w := newWorld(t, replicas(1000))
+	w.fail = func(verb string, _ client.Object) error {
+		if verb == "create" { // one at a time: the note of writes is locked
+			w.clock.SetTime(w.clock.Now().Add(10 * time.Millisecond))
+		}
+		return nil
+	}
+	w.sync()
+	created := len(w.pods())
+	if created < 50 || created > 150 {
+		t.Fatalf("%d Pods were created in a second of which each takes 10 ms", created)
+	}
+	if got := int(w.set().Status.Replicas); got != 0 {
+		t.Errorf("the status has %d of them, of before this sync", got)
+	}
+	w.kubelet()
+	w.sync()
+	w.kubelet()
+	ready := 0
+	for _, pod := range w.pods() {
+		if podstate.Ready(pod) {
+			ready++
+		}
+	}
+	if ready != created || len(w.pods()) <= created {
+		t.Errorf("%d Pods are ready, want the first %d; there are %d", ready, created, len(w.pods()))
 	}
 }

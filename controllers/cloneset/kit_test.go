@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,9 +173,36 @@ func (w *world) spy() interceptor.Funcs {
 			if sub == "resize" {
 				return c.Patch(ctx, obj, patch)
 			}
-			return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+			if err := c.SubResource(sub).Patch(ctx, obj, patch, opts...); err != nil {
+				return err
+			}
+			return withMetadata(ctx, c, obj, patch)
 		},
 	}
+}
+
+// withMetadata lets a write of a Pod's status write its labels and annotations too, which the fake leaves out.
+func withMetadata(ctx context.Context, c client.Client, obj client.Object, patch client.Patch) error {
+	if _, isPod := obj.(*corev1.Pod); !isPod {
+		return nil
+	}
+	data, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	var sent struct {
+		Metadata struct {
+			Labels      map[string]any `json:"labels,omitempty"`
+			Annotations map[string]any `json:"annotations,omitempty"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(data, &sent); err != nil || len(sent.Metadata.Labels)+len(sent.Metadata.Annotations) == 0 {
+		return err
+	}
+	if data, err = json.Marshal(sent); err != nil {
+		return err
+	}
+	return c.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, data))
 }
 
 func (w *world) set() *v1beta1.CloneSet {

@@ -50,7 +50,7 @@ type Move struct {
 // planMoves chooses the Pods to move now (cloneset.md §4.2 steps 2 to 7).
 func (p *planner) planMoves() {
 	numbers := p.calculateUpdate()
-	if isOnDelete(p.set) || rollingOf(p.set).Paused || numbers.Update == 0 || p.refreshPatches() {
+	if isOnDelete(p.set) || rollingOf(p.set).Paused || numbers.Update == 0 {
 		return
 	}
 	target, side, n := p.update, p.groups.updateOld, numbers.Update
@@ -60,8 +60,11 @@ func (p *planner) planMoves() {
 	// Pods that were asked to be deleted go anyway: they are part of what is to be moved.
 	n -= len(p.groups.of(side, doomed))
 	candidates := p.sorted(p.candidates(side))
-	changes := changeCache{}
+	changes, refreshed := changeCache{}, p.refreshed()
 	for _, pod := range p.withinLimit(candidates[:min(max(n, 0), len(candidates))], target, numbers.Cap) {
+		if refreshed[pod] {
+			continue
+		}
 		move, needed := p.move(pod, target, changes)
 		if needed {
 			p.plan.Moves = append(p.plan.Moves, move)

@@ -13,22 +13,22 @@ const (
 	firstBatch = 1
 )
 
-// slowStart does n things in batches that double, and stops after a batch in which something failed. It tells how many
-// succeeded.
-func slowStart(n int, do func(i int) error) (succeeded int, err error) {
-	for done, batch := 0, firstBatch; done < n && err == nil; batch *= 2 {
+// slowStart does n things in batches that double, and stops after a batch in which something failed, or when it is over.
+// It tells how many succeeded.
+func slowStart(n int, over func() bool, do func(i int) error) (succeeded int, err error) {
+	for done, batch := 0, firstBatch; done < n && err == nil && !over(); batch *= 2 {
 		size := min(batch, n-done)
 		start := done
-		ok, failed := inParallel(size, func(i int) error { return do(start + i) })
+		ok, failed := inParallel(size, over, func(i int) error { return do(start + i) })
 		succeeded, err = succeeded+ok, failed
 		done += size
 	}
 	return succeeded, err
 }
 
-// inParallel does n things, at most atOnce at a time, in order of their start. After a failure it starts none. It tells
-// how many succeeded.
-func inParallel(n int, do func(i int) error) (succeeded int, err error) {
+// inParallel does n things, at most atOnce at a time, in order of their start. After a failure it starts none, and none
+// when it is over. It tells how many succeeded.
+func inParallel(n int, over func() bool, do func(i int) error) (succeeded int, err error) {
 	var (
 		mutex sync.Mutex
 		group sync.WaitGroup
@@ -38,7 +38,7 @@ func inParallel(n int, do func(i int) error) (succeeded int, err error) {
 	worker := func() {
 		for {
 			mutex.Lock()
-			if next >= n || len(errs) > 0 {
+			if next >= n || len(errs) > 0 || over() {
 				mutex.Unlock()
 				return
 			}

@@ -16,8 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
-// Refresh brings the bookkeeping on one Pod up to date (cloneset.md §4.2 step 1). First the conditions are written, then
-// the Pod is resized, then patched; each for the version that the one before made.
+// Refresh brings the bookkeeping on one Pod up to date (cloneset.md §4.2 step 1). Either conditions are written, in one
+// write with the patch, which then is of labels and annotations; or the Pod is resized and then patched, for the version
+// that the resize made.
 type Refresh struct {
 	Pod        *corev1.Pod
 	Conditions []corev1.PodCondition
@@ -71,6 +72,9 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 		r.Patch, r.Resize = step.Patch, step.Resize
 		return r
 	}
+	if lifecycle.AwaitsScheduler(pod, lifecycle.HooksOf(p.set.Spec.Lifecycle)) {
+		return r // nothing makes it ready before, and its gate is then opened with the change of its state
+	}
 	if step.Open {
 		r.Conditions = append(readiness.OpenAfterUpdate(pod, p.now), readiness.First(pod, p.now)...)
 	}
@@ -90,15 +94,16 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 	return r
 }
 
-// refreshPatches tells whether some Pod's metadata will change: then nothing is moved in this sync, because what is
-// available may be something else in the next.
-func (p *planner) refreshPatches() bool {
+// refreshed are the Pods whose metadata changes: they are moved by a later sync, which knows them as they are then. What
+// changes makes none of them less available, so that others may be moved meanwhile.
+func (p *planner) refreshed() map[*corev1.Pod]bool {
+	changed := map[*corev1.Pod]bool{}
 	for _, r := range p.plan.Refresh {
 		if r.Patch != nil || r.Err != nil {
-			return true
+			changed[r.Pod] = true
 		}
 	}
-	return false
+	return changed
 }
 
 // timestamp is a time as the lifecycle's annotation has it.

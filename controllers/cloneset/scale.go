@@ -99,10 +99,14 @@ func (p *planner) undelete(hooks lifecycle.Hooks) []*corev1.Pod {
 	return back
 }
 
+// mostNew is how many Pods are made ready to be created at a time: more than a sync comes to in its share of time, and few
+// enough that thousands, of which each sync creates a part, are not made over and over.
+const mostNew = 500
+
 func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 	free, used := p.knownIDs()
 	next := p.ids(free, used)
-	for i := range numbers.Create - p.heldBack(numbers.Create-len(free)) {
+	for i := range min(numbers.Create-p.heldBack(numbers.Create-len(free)), mostNew) {
 		at := p.update
 		if i < numbers.CreateOld {
 			at = p.current

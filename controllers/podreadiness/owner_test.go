@@ -16,7 +16,8 @@ func TestThePodsOfCloneSetsAreLeftToThemForAWhile(t *testing.T) {
 	gates := []string{"InPlaceUpdateReady", "KruisePodReady"}
 	of := func(apiVersion, kind string, pod *corev1.Pod) *corev1.Pod {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "o", Controller: ptr.To(true)}}
-		pod.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Second))
+		pod.CreationTimestamp = metav1.NewTime(now.Add(-28 * time.Second))
+		pod.Spec.NodeName = "node"
 		return pod
 	}
 	transform := podcache.Transform(Keep)
@@ -24,7 +25,12 @@ func TestThePodsOfCloneSetsAreLeftToThemForAWhile(t *testing.T) {
 		pod  *corev1.Pod
 		want time.Duration
 	}{
-		"new":                    {of("apps.kruise.io/v1alpha1", "CloneSet", podWith(gates)), 3 * time.Second},
+		"new": {of("apps.kruise.io/v1alpha1", "CloneSet", podWith(gates)), 2 * time.Second},
+		"scheduled late": {
+			of("apps.kruise.io/v1beta1", "CloneSet", podWith(gates, corev1.PodCondition{
+				Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-27 * time.Second)),
+			})), 3 * time.Second,
+		},
 		"of another kind":        {of("apps.kruise.io/v1beta1", "StatefulSet", podWith(gates)), 0},
 		"of another group":       {of("example.com/v1", "CloneSet", podWith(gates)), 0},
 		"without the other gate": {of("apps.kruise.io/v1beta1", "CloneSet", podWith(gates[1:])), 0},
@@ -42,11 +48,16 @@ func TestThePodsOfCloneSetsAreLeftToThemForAWhile(t *testing.T) {
 			t.Errorf("%s: after that it is left for %s", name, got)
 		}
 	}
+	unscheduled := of("apps.kruise.io/v1beta1", "CloneSet", podWith(gates))
+	unscheduled.Spec.NodeName = ""
+	if got := leftToOwner(unscheduled, now.Add(time.Hour)); got != notYet {
+		t.Errorf("without a node: left for %s", got)
+	}
 	patches := 0
 	pod := of("apps.kruise.io/v1beta1", "CloneSet", podWith(gates))
 	api := counted(&patches, nil, pod)
 	result, err := New(api, clocktesting.NewFakePassiveClock(now)).Reconcile(t.Context(), request)
-	if err != nil || result.RequeueAfter != 3*time.Second || patches != 0 {
+	if err != nil || result.RequeueAfter != 2*time.Second || patches != 0 {
 		t.Errorf("%+v, %v, %d patches", result, err, patches)
 	}
 	if _, err := New(api, clocktesting.NewFakePassiveClock(now.Add(3*time.Second))).Reconcile(t.Context(), request); err != nil || patches != 1 {

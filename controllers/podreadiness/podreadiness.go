@@ -20,8 +20,13 @@ func wants(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(pod.Status.Conditions, isCondition)
 }
 
-// ownerPatience is how old a Pod of a CloneSet may become before its first condition is set here.
-const ownerPatience = 5 * time.Second
+const (
+	// ownerPatience is how long a Pod of a CloneSet may have had its node before its first condition is set here. The
+	// CloneSet's controller is in this process, and late only when much is to do; then a second write would make it later.
+	ownerPatience = 30 * time.Second
+	// notYet is how long to leave a Pod alone that has no node; its event comes when it has.
+	notYet = time.Hour
+)
 
 // leftToOwner is how long to leave a Pod's first condition to the controller of its CloneSet, which opens two gates of a
 // new Pod with one write. The Pod could not be ready before that anyway.
@@ -31,7 +36,16 @@ func leftToOwner(pod *corev1.Pod, now time.Time) time.Duration {
 		!slices.ContainsFunc(pod.Spec.ReadinessGates, isOwners) || slices.ContainsFunc(pod.Status.Conditions, isOwnersCondition) {
 		return 0
 	}
-	return max(pod.CreationTimestamp.Add(ownerPatience).Sub(now), 0)
+	if pod.Spec.NodeName == "" {
+		return notYet
+	}
+	since := pod.CreationTimestamp.Time
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.LastTransitionTime.After(since) {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	return max(since.Add(ownerPatience).Sub(now), 0)
 }
 
 func isOwners(gate corev1.PodReadinessGate) bool {
@@ -48,12 +62,16 @@ func isCondition(c corev1.PodCondition) bool { return c.Type == v1beta1.KruisePo
 func Keep(kept, pod *corev1.Pod) {
 	kept.CreationTimestamp = pod.CreationTimestamp
 	kept.OwnerReferences = pod.OwnerReferences
+	kept.Spec.NodeName = pod.Spec.NodeName
 	for _, gate := range pod.Spec.ReadinessGates {
 		if ours(gate) || isOwners(gate) {
 			kept.Spec.ReadinessGates = append(kept.Spec.ReadinessGates, gate)
 		}
 	}
 	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			kept.Status.Conditions = append(kept.Status.Conditions, corev1.PodCondition{Type: c.Type, LastTransitionTime: c.LastTransitionTime})
+		}
 		if isCondition(c) || isOwnersCondition(c) {
 			kept.Status.Conditions = append(kept.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status})
 		}

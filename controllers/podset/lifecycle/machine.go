@@ -23,8 +23,7 @@ type Facts struct {
 func Next(pod *corev1.Pod, hooks Hooks, facts Facts) (v1beta1.LifecycleStateType, bool) {
 	switch podstate.Lifecycle(pod) {
 	case v1beta1.LifecycleStatePreparingNormal:
-		// Without a hook it waits for the scheduler: some take a changed label during scheduling amiss.
-		if hooks.PreNormal == nil && pod.Spec.NodeName != "" || All(hooks.PreNormal, pod) {
+		if !AwaitsScheduler(pod, hooks) && (hooks.PreNormal == nil || All(hooks.PreNormal, pod)) {
 			return v1beta1.LifecycleStateNormal, true
 		}
 	case v1beta1.LifecycleStatePreparingUpdate:
@@ -42,6 +41,12 @@ func Next(pod *corev1.Pod, hooks Hooks, facts Facts) (v1beta1.LifecycleStateType
 	case v1beta1.LifecycleStateNormal, v1beta1.LifecycleStatePreparingDelete:
 	}
 	return "", false
+}
+
+// AwaitsScheduler tells whether a new Pod is left alone until it has a node, as it is without a hook: some schedulers take
+// a changed label during scheduling amiss.
+func AwaitsScheduler(pod *corev1.Pod, hooks Hooks) bool {
+	return hooks.PreNormal == nil && pod.Spec.NodeName == "" && podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingNormal
 }
 
 func (h Hooks) afterUpdate(pod *corev1.Pod) v1beta1.LifecycleStateType {

@@ -117,14 +117,19 @@ func (p *Patch) container(name string) map[string]any {
 // Empty tells whether the patch would change nothing.
 func (p *Patch) Empty() bool { return len(p.metadata) == 0 && len(p.containers) == 0 }
 
-// MarshalJSON is the patch as it is sent.
-func (p *Patch) MarshalJSON() ([]byte, error) {
+// Meta is what the patch has of metadata, with what it applies to.
+func (p *Patch) Meta() map[string]any {
 	metadata := maps.Clone(p.metadata)
 	metadata["uid"] = p.uid
 	if p.resourceVersion != "" {
 		metadata["resourceVersion"] = p.resourceVersion
 	}
-	patch := map[string]any{"metadata": metadata}
+	return metadata
+}
+
+// MarshalJSON is the patch as it is sent.
+func (p *Patch) MarshalJSON() ([]byte, error) {
+	patch := map[string]any{"metadata": p.Meta()}
 	if len(p.containers) > 0 {
 		list := make([]any, 0, len(p.containers))
 		for _, name := range slices.Sorted(maps.Keys(p.containers)) {

@@ -122,7 +122,8 @@ func transition(pod *corev1.Pod, to corev1.PodCondition, now time.Time) corev1.P
 }
 
 // withReady adds Ready False if the Pod is Ready only for want of the kubelet having seen the change. Turning it True
-// is the kubelet's, and so is a Pod whose containers are not ready.
+// is the kubelet's, and so is a Pod whose containers are not ready. The words are the kubelet's own, so that it finds
+// nothing to correct: a write of its would cross the one that we make next.
 func withReady(pod *corev1.Pod, now time.Time, changed corev1.PodCondition) []corev1.PodCondition {
 	conditions := append(make([]corev1.PodCondition, 0, 2), changed) // and Ready
 	ready := podstate.Condition(pod, corev1.PodReady)
@@ -131,12 +132,15 @@ func withReady(pod *corev1.Pod, now time.Time, changed corev1.PodCondition) []co
 	}
 	var missing []string
 	for _, gate := range pod.Spec.ReadinessGates {
-		open := podstate.IsTrue(pod, gate.ConditionType)
+		c := podstate.Condition(pod, gate.ConditionType)
 		if gate.ConditionType == changed.Type {
-			open = changed.Status == corev1.ConditionTrue
+			c = &changed
 		}
-		if !open {
-			missing = append(missing, fmt.Sprintf("the condition of readiness gate %q is not True", gate.ConditionType))
+		switch {
+		case c == nil:
+			missing = append(missing, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+		case c.Status != corev1.ConditionTrue:
+			missing = append(missing, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %s", gate.ConditionType, c.Status))
 		}
 	}
 	if len(missing) == 0 {

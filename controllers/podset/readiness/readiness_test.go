@@ -70,7 +70,7 @@ func TestHoldAndRelease(t *testing.T) {
 	held := sent(t, pod, Hold(pod, PreUpdate, now))
 	want := states(pod)
 	want["KruisePodReady"] = []string{"False", "", preUpdate, "now"}
-	want["Ready"] = []string{"False", "ReadinessGatesNotReady", `the condition of readiness gate "KruisePodReady" is not True`, "now"}
+	want["Ready"] = []string{"False", "ReadinessGatesNotReady", `the status of pod readiness gate "KruisePodReady" is not "True", but False`, "now"}
 	if diff := cmp.Diff(want, states(held)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -130,7 +130,7 @@ func TestCloseAndOpen(t *testing.T) {
 	closed := sent(t, pod, CloseForUpdate(pod, now))
 	want := states(pod)
 	want["InPlaceUpdateReady"] = []string{"False", "StartInPlaceUpdate", "", "now"}
-	want["Ready"] = []string{"False", "ReadinessGatesNotReady", `the condition of readiness gate "InPlaceUpdateReady" is not True`, "now"}
+	want["Ready"] = []string{"False", "ReadinessGatesNotReady", `the status of pod readiness gate "InPlaceUpdateReady" is not "True", but False`, "now"}
 	if diff := cmp.Diff(want, states(closed)); diff != "" {
 		t.Fatal(diff)
 	}

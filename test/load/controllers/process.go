@@ -40,6 +40,7 @@ func startControllers(ctx context.Context, w *world) (*process, error) {
 	}
 	defer log.Close()
 	p.cmd = exec.Command(program, "controllers", "--kubeconfig", w.Kubeconfig(), "--enable-leader-election=false",
+		"--feature-gates=PodWebhook=false", // nobody admits Pods here, for which their creation would wait
 		"--metrics-addr=0", "--health-probe-addr=0", "--pprof-addr="+profileAddress,
 		"--rest-config-qps="+strconv.Itoa(w.qps), "--rest-config-burst="+strconv.Itoa(w.burst))
 	p.cmd.Stdout, p.cmd.Stderr = log, log

@@ -105,6 +105,10 @@ func restrict(key Key, subresource string, current, changed client.Object) (clie
 	case "status":
 		status := current.DeepCopyObject().(client.Object)
 		setField(status, changed, "Status")
+		if _, isPod := current.(*corev1.Pod); isPod { // whose metadata comes along, but for its owners
+			setField(status, changed, "ObjectMeta")
+			status.SetOwnerReferences(current.GetOwnerReferences())
+		}
 		return status, nil
 	case "resize":
 		resized := current.DeepCopyObject().(client.Object)
