@@ -240,7 +240,8 @@ func (l *lifecycle) state(t *testing.T) string {
 	pods, _ := l.c.Kubectl(t.Context(), "-n", installation.Namespace, "get", "pods", "-o", "wide")
 	webhook, _ := l.c.Kubectl(t.Context(), "-n", installation.Namespace, "logs", "-l", "control-plane=kruise-webhook", "--tail=20")
 	manager, _ := l.c.Kubectl(t.Context(), "-n", installation.Namespace, "logs", "-l", "control-plane=controller-manager", "--tail=20")
-	return fmt.Sprintf("Pods:\n%s\nkruise-webhook:\n%s\nkruise-controller-manager:\n%s", pods, webhook, manager)
+	events, _ := l.c.Kubectl(t.Context(), "-n", installation.Namespace, "get", "events", "--field-selector", "type=Warning")
+	return fmt.Sprintf("Pods:\n%s\nWarnings:\n%s\nkruise-webhook:\n%s\nkruise-controller-manager:\n%s", pods, events, webhook, manager)
 }
 
 // dryRun is a Pod as the API server would create it.

@@ -30,7 +30,7 @@ type Plan struct {
 // Up creates the bridge and the rules. It is not an error if they exist.
 func (p Plan) Up() error {
 	if !linkExists(p.Bridge) {
-		if err := run("ip", "link", "add", p.Bridge, "type", "bridge"); err != nil {
+		if err := run("ip", "link", "add", p.Bridge, "address", p.hardwareAddress().String(), "type", "bridge"); err != nil {
 			return err
 		}
 	}
@@ -55,6 +55,12 @@ func (p Plan) Up() error {
 		}
 	}
 	return nil
+}
+
+// hardwareAddress is the bridge's: a locally administered one with its address of IPv4 in it. Without one of its own a bridge
+// takes the lowest of its ports', another with every few Pods that come and go, and those which know the old one talk to nobody.
+func (p Plan) hardwareAddress() net.HardwareAddr {
+	return append(net.HardwareAddr{0x02, 0xfa}, p.Gateway.AsSlice()...)
 }
 
 // AddAddress gives the bridge one more address, such as 10.64.0.2/32 for a node.

@@ -52,6 +52,7 @@ func TestUpAndDown(t *testing.T) {
 	if got := countRules(t); got != 4 {
 		t.Errorf("%d rules, want 4", got)
 	}
+	keepsItsHardwareAddress(t)
 	node := netip.MustParseAddr("198.18.0.2")
 	if err := plan.AddAddress(netip.PrefixFrom(node, 32)); err != nil {
 		t.Fatal(err)
@@ -105,4 +106,25 @@ func countRules(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return strings.Count(string(out), "test cluster "+plan.Bridge)
+}
+
+// keepsItsHardwareAddress also when a port with a lower one comes.
+func keepsItsHardwareAddress(t *testing.T) {
+	t.Helper()
+	for _, command := range []string{
+		"link add fairleadport address 02:00:00:00:00:01 type veth peer name fairleadpeer",
+		"link set fairleadport master fairleadtest",
+		"link delete fairleadport",
+	} {
+		if err := run("ip", strings.Fields(command)...); err != nil {
+			t.Fatal(err)
+		}
+		link, err := net.InterfaceByName(plan.Bridge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := link.HardwareAddr.String(); got != "02:fa:c6:12:00:01" {
+			t.Fatalf("after %q the bridge has the hardware address %s", command, got)
+		}
+	}
 }
