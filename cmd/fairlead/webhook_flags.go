@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/server"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -47,6 +48,7 @@ type webhookFlags struct {
 	aks            bool
 	certDir        string
 	injection      map[string]string
+	bundles        string
 	register       bool
 }
 
@@ -55,6 +57,7 @@ func (f *webhookFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	f.addStandalone(flags)
 	f.addCluster(flags)
 	f.addCertificates(flags, getenv)
+	f.addPolicies(flags)
 	f.options.Gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.options.Gates.AddFlag(flags)
 	f.logging.Add(flags)
@@ -99,6 +102,11 @@ func (f *webhookFlags) addCertificates(flags *pflag.FlagSet, getenv func(string)
 		"With EnableExternalCerts, annotations that ask for CA bundles, such as cert-manager.io/inject-ca-from=NAMESPACE/CERTIFICATE. They are put on what is registered once every replica serves such a certificate.")
 }
 
+func (f *webhookFlags) addPolicies(flags *pflag.FlagSet) {
+	flags.StringVar(&f.bundles, "policy-bundles", "", "YAML file with a list of OPA bundles to download and to judge requests by: name, url, pollSeconds, timeoutSeconds, maxMiB, tokenFile, caFile, key.")
+	flags.StringVar(&f.options.Policies.BundleDir, "policy-bundle-dir", "", "Directory that keeps the last good version of each bundle for a restart; none if empty.")
+}
+
 // complete fills in what depends on other flags and on the environment.
 func (f *webhookFlags) complete(flags *pflag.FlagSet, getenv func(string) string) error {
 	o := &f.options
@@ -116,6 +124,12 @@ func (f *webhookFlags) complete(flags *pflag.FlagSet, getenv func(string) string
 	// A request that comes at the last moment has the whole of its time.
 	o.ShutdownGrace = time.Duration(f.timeoutSeconds) * time.Second
 	o.Version = version.String()
+	if f.bundles != "" {
+		var err error
+		if o.Policies.Bundles, err = bundles.Read(f.bundles); err != nil {
+			return fmt.Errorf("%w; --policy-bundles must name a list of bundles", err)
+		}
+	}
 	o.Table = f.table(getenv)
 	return nil
 }

@@ -5,5 +5,5 @@
 // rules alone that concern the request. Sets has the ones in force.
 //
 // Everything here is pure but for the clock that a Handler is given. Where sources come from is the matter of the packages
-// below: live for ConfigMaps, bundles for OPA's bundles over HTTP, inventory for data.inventory.
+// below: sources for ConfigMaps, bundles for OPA's bundles over HTTP, inventory for data.inventory.
 package userpolicy

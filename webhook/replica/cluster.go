@@ -75,8 +75,10 @@ func (c Cluster) assemble(ctx context.Context) (*assembled, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := &assembled{decisions: judging, background: slices.Concat(c.ruling(judging.rules), []task{judging.source.Run, tidyOnce(judging.source.Synced)})}
-	if err := c.addService(whole, registry); err != nil {
+	whole := &assembled{decisions: judging, background: slices.Concat(
+		c.ruling(judging.rules), judging.policies.tasks(), []task{judging.source.Run, judging.sets.Run, tidyOnce(judging.source.Synced)},
+	)}
+	if err := c.addService(ctx, whole, registry); err != nil {
 		judging.asking.close()
 		return nil, err
 	}
@@ -89,28 +91,36 @@ type decisions struct {
 	rules  rules
 	source *objects.Cluster
 	asking *live
+	// policies are users' policies, and sets their source: apart, so that what others depend on never waits for it.
+	policies *userPolicies
+	sets     *objects.Cluster
 }
 
 func (c Cluster) decisions(ctx context.Context, registry *prometheus.Registry) (d decisions, err error) {
 	unknown := &lookups{}
 	known := newPolicies(c.Options, unknown)
-	if d.source, err = objects.NewCluster(c.REST, c.Log, known.kinds()...); err != nil {
+	if d.source, err = objects.NewCluster(c.REST, c.Log, slices.Concat(known.kinds(), known.compared())...); err != nil {
 		return d, err
 	}
 	unknown.source = d.source
 	registry.MustRegister(newRevisions(d.source.Revisions))
-	if d.rules, err = newRules(ctx, c.Options, registry, known.overlaps, c.REST); err != nil {
+	if d.rules, err = newRules(ctx, c.Options, registry, known.overlaps, known.neighbours, c.REST); err != nil {
 		return d, err
 	}
 	if d.asking, err = newLive(ctx, c.Options, registry, c.REST); err != nil {
 		return d, err
 	}
+	d.policies = newUserPolicies(c.Options, registry, c.REST)
+	if d.sets, err = objects.NewCluster(c.REST, c.Log, d.policies.kinds(ctx)...); err != nil {
+		return d, err
+	}
+	d.policies.synced = d.sets.Synced
 	d.deps = known.deps(c.Gates, newInjection(registry, known.sidecarSets), d.rules, d.asking)
 	return d, nil
 }
 
 // addService adds what serves the decisions, with its certificate and its registration.
-func (c Cluster) addService(whole *assembled, registry *prometheus.Registry) error {
+func (c Cluster) addService(ctx context.Context, whole *assembled, registry *prometheus.Registry) error {
 	client, conversion, err := c.clients()
 	if err != nil {
 		return err
@@ -128,13 +138,17 @@ func (c Cluster) addService(whole *assembled, registry *prometheus.Registry) err
 		Client: client, Config: config, Entries: entries, Certificates: source,
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
 		InjectedBundle: c.external(), Inject: c.InjectionAnnotations, Others: whole.certificates.others,
+		Policies: whole.policies, Leading: whole.policies.statuses(context.WithoutCancel(ctx), client).Run,
 	})
 	if err != nil {
 		return err
 	}
 	whole.background = slices.Concat(guard, whole.certificates.follow, whole.background)
 	whole.until = slices.Concat(register, whole.certificates.keep)
-	parts := parts{entries: entries, retired: webhook.Retired(whole.deps), rules: whole.rules.Revision, synced: whole.source.Synced, source: source}
+	parts := parts{
+		entries: entries, retired: webhook.Retired(whole.deps), rules: whole.rules.Revision, synced: whole.source.Synced, source: source,
+		policies: whole.policies,
+	}
 	if config.Host == "" { // else no Service leads here
 		whole.until = append(whole.until, member.Run)
 		parts.checks = []server.Check{{Name: "conversion", OK: member.Joined}}

@@ -19,6 +19,7 @@ import (
 // closed are the labels that metrics may have: each has the values of a list in the program, or names a thing that an
 // installation has a handful of. None is what a sender of requests chooses.
 var closed = map[string]string{
+	"action":        "those of rules, allow, exempt, error",
 	"configuration": "our webhook configurations and definitions",
 	"goversion":     "one",
 	"kind":          "the kinds that rules or deletion protection are for",
@@ -28,6 +29,7 @@ var closed = map[string]string{
 	"reason":        "a list of each metric",
 	"resource":      "the kinds of objects that admission depends on",
 	"rule":          "the rules in force",
+	"set":           "sets of policies, which administrators write",
 	"version":       "one",
 	"webhook":       "the table",
 }

@@ -32,6 +32,8 @@ type Options struct {
 	AccessLog io.Writer
 	// Rules, if it is set, runs beside the service and may put other rules in Rego into force.
 	Rules func(ctx context.Context, engine *validators.Engine) error
+	// Policies are users' policies.
+	Policies PolicyOptions
 	// Version is what the build information says.
 	Version string
 }

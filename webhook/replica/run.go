@@ -41,6 +41,8 @@ type parts struct {
 	source certs.Source
 	// checks are those of readiness beside objects, certificate and serving.
 	checks []server.Check
+	// policies are users' policies; nil for none.
+	policies *userPolicies
 	// alone says that there is no cluster.
 	alone bool
 }
@@ -48,14 +50,21 @@ type parts struct {
 // newService puts a replica together.
 func newService(o Options, registry *prometheus.Registry, p parts) (*service, error) {
 	s := &service{options: o, registry: registry, access: newAccessLog(o.AccessLog, registry), metrics: server.Exposition(registry)}
+	lines := slog.New(slog.NewJSONHandler(s.access, nil))
+	served := routes(p.entries, p.retired)
+	if p.policies != nil {
+		p.policies.logDecisions(lines)
+		served = append(served, p.policies.route())
+		p.checks = append(p.checks, server.Check{Name: "policies", OK: p.policies.ready})
+	}
 	s.health = server.Health(append([]server.Check{
 		{Name: "objects", OK: p.synced},
 		{Name: "certificate", OK: p.source.Ready},
 		{Name: "serving", OK: func() error { return s.server.Draining() }},
 	}, p.checks...)...)
 	options := server.Options{
-		Routes: routes(p.entries, p.retired), Ready: p.synced, GetCertificate: p.source.GetCertificate, MaxInFlight: o.MaxInFlight,
-		Metrics: server.NewMetrics(registry), AccessLog: slog.New(slog.NewJSONHandler(s.access, nil)), Rules: p.rules, Log: o.Log,
+		Routes: served, Ready: p.synced, GetCertificate: p.source.GetCertificate, MaxInFlight: o.MaxInFlight,
+		Metrics: server.NewMetrics(registry), AccessLog: lines, Rules: p.rules, Log: o.Log,
 	}
 	converting, err := conversion.NewMetrics(registry)
 	if err != nil {

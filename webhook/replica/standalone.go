@@ -19,7 +19,7 @@ import (
 // Standalone is a replica without a cluster.
 type Standalone struct {
 	Options
-	// Objects is a folder of YAML and JSON files with SidecarSets, their revisions and Namespaces, read again when they change.
+	// Objects is a folder of YAML and JSON files with SidecarSets, their revisions, Namespaces and ConfigMaps with users' policies, read again when they change.
 	Objects string
 	// CertOut is where to write the CA that signs the serving certificate, for clients; "" for nowhere.
 	CertOut string
@@ -36,13 +36,15 @@ func (s Standalone) Run(ctx context.Context) error {
 	}
 	defer l.close()
 	known := newPolicies(s.Options, nil)
-	directory := objects.NewDirectory(s.Objects, s.Log, known.kinds()...)
+	registry := newRegistry(s.Version)
+	policies := newUserPolicies(s.Options, registry, nil)
+	directory := objects.NewDirectory(s.Objects, s.Log, append(known.kinds(), policies.files(ctx))...)
+	policies.synced = directory.Synced
 	source, err := certs.SelfSigned(localHosts(s.BindAddress), clock.RealClock{})
 	if err != nil {
 		return fmt.Errorf("making a certificate: %w", err)
 	}
-	registry := newRegistry(s.Version)
-	rules, err := newRules(ctx, s.Options, registry, known.overlaps, nil)
+	rules, err := newRules(ctx, s.Options, registry, known.overlaps, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (s Standalone) Run(ctx context.Context) error {
 	deps := known.deps(s.Gates, newInjection(registry, known.sidecarSets), rules, asking)
 	entries := webhook.Entries(deps)
 	service, err := newService(s.Options, registry, parts{
-		entries: entries, retired: webhook.Retired(deps), rules: rules.Revision, synced: directory.Synced, source: source, alone: true,
+		entries: entries, retired: webhook.Retired(deps), rules: rules.Revision, synced: directory.Synced, source: source, policies: policies, alone: true,
 	})
 	if err != nil {
 		return err
@@ -63,7 +65,7 @@ func (s Standalone) Run(ctx context.Context) error {
 		return err
 	}
 	debug.FreeOSMemory() // what reading and compiling many objects left behind is more than what is kept
-	return service.run(ctx, l, slices.Concat(s.ruling(rules), []task{directory.Watch}), nil)
+	return service.run(ctx, l, slices.Concat(s.ruling(rules), policies.tasks(), []task{directory.Watch}), nil)
 }
 
 func (s Standalone) writeCert(bundle []byte) error {

@@ -88,7 +88,7 @@ func (f *Follower) start(w *watch) {
 	f.running.Go(func() { _ = w.source.Run(within) }) // it ends with its context, and tries until then
 }
 
-// Require implements live.Inventories.
+// Require implements sources.Inventories.
 func (f *Follower) Require(set *userpolicy.Set) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *Follower) closeUnwanted() {
 	}
 }
 
-// Release implements live.Inventories.
+// Release implements sources.Inventories.
 func (f *Follower) Release(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *Follower) Of(set *userpolicy.Set) userpolicy.Inventory {
 	return nil
 }
 
-// Missing implements live.Inventories.
+// Missing implements sources.Inventories.
 func (f *Follower) Missing(set *userpolicy.Set) (waiting bool, err error) {
 	f.mu.RLock()
 	wanted := f.wanted[set.Name()]

@@ -1,4 +1,4 @@
-package live
+package sources
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package live puts users' policies into force as their sources change: ConfigMaps of the release namespace, and what
+// Package sources puts users' policies into force as their sources change: ConfigMaps of the release namespace, and what
 // package bundles downloads. A source that cannot be used leaves its set as it was, and says so in its status.
-package live
+package sources
 
 import (
 	"cmp"
@@ -42,6 +42,8 @@ type State struct {
 	// Found is the hash of the newest version, and Failure why it is not in force; nil if it is.
 	Found   string
 	Failure error
+	// Trouble says why nobody knows whether Found is the newest; nil if it is.
+	Trouble error
 	// Set is what is in force; nil for nothing.
 	Set *userpolicy.Set
 }
@@ -83,16 +85,17 @@ func (k *Keeper) Notify(changed func()) {
 	k.watchers = append(k.watchers, changed)
 }
 
-// Load puts a version of a set into force, if it can be used and is not in force already.
+// Load puts a version of a set into force, if it can be used and is not in force already; or it says why it cannot be used.
 func (k *Keeper) Load(ctx context.Context, found Found) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.state(found.Name)
 	if state.Found == found.Hash {
-		return nil
+		k.untroubled(state)
+		return state.Failure
 	}
 	set, err := k.compile(ctx, found)
-	state.Found, state.Failure = found.Hash, err
+	state.Found, state.Failure, state.Trouble = found.Hash, err, nil
 	if err != nil {
 		k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", found.Name, "inForce", state.Set != nil)
 	} else {
@@ -130,27 +133,25 @@ func (k *Keeper) compile(ctx context.Context, found Found) (set *userpolicy.Set,
 	return userpolicy.Compile(ctx, source)
 }
 
-// Refuse notes that a version of a set was found that cannot even be read.
+// Refuse notes that the newest version of a set cannot be read.
 func (k *Keeper) Refuse(name string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.state(name)
-	if state.Failure != nil && state.Failure.Error() == err.Error() {
+	if state.Trouble != nil && state.Trouble.Error() == err.Error() {
 		return
 	}
-	state.Failure = err
+	state.Trouble = err
 	k.Log.Error(err, "A set of policies cannot be read; the version before stays in force", "set", name, "inForce", state.Set != nil)
 	k.Metrics.State(name, state.Set != nil, true)
 	k.changed()
 }
 
-// Accept takes a refusal back: what is there is what is in force.
-func (k *Keeper) Accept(name string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if state, known := k.states[name]; known && state.Failure != nil && state.Set != nil {
-		state.Failure = nil
-		k.Metrics.State(name, true, false)
+// untroubled takes a refusal back.
+func (k *Keeper) untroubled(state *State) {
+	if state.Trouble != nil {
+		state.Trouble = nil
+		k.Metrics.State(state.Name, state.Set != nil, state.Failure != nil)
 		k.changed()
 	}
 }

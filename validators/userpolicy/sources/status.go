@@ -1,7 +1,8 @@
-package live
+package sources
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,8 +49,11 @@ type Status struct {
 // statusOf is the status of a source, but for its time and the audit.
 func statusOf(state State, missing error) Status {
 	status := Status{State: Active, Observed: state.Found}
-	if state.Failure != nil {
-		status.State, status.Message = Invalid, state.Failure.Error()
+	if state.Failure != nil || state.Set == nil {
+		status.State = Invalid
+	}
+	if err := errors.Join(state.Failure, state.Trouble); err != nil {
+		status.Message = err.Error()
 	}
 	if state.Set != nil {
 		status.Revision, status.Rules = state.Set.Revision(), len(state.Set.Rules())

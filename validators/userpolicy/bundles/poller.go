@@ -1,0 +1,240 @@
+package bundles
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/internal/bell"
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
+)
+
+// firstRetry is the delay after the first failure; it grows up to the time between polls.
+const firstRetry = time.Second
+
+// Settings are what ConfigMaps say about bundles.
+type Settings interface {
+	// Settings are the text of settings.yaml, or an error when there is none to be relied on.
+	Settings(bundle string) (string, error)
+	// Notify has a function called when they may have changed.
+	Notify(changed func(bundle string))
+}
+
+// Options are what a Poller needs; all are required but Directory.
+type Options struct {
+	Bundles []Config
+	// Directory keeps the last good versions; "" for nowhere.
+	Directory string
+	Keeper    *sources.Keeper
+	Settings  Settings
+	Clock     clock.WithTicker
+	Log       klog.Logger
+}
+
+// Poller keeps bundles up to date.
+type Poller struct {
+	Options
+	followed []*followed
+}
+
+// followed is a bundle as far as it has come.
+type followed struct {
+	*Poller
+	config Config
+	shelf  shelf
+	bell   bell.Bell
+
+	mu sync.Mutex
+	// tried says that the server was asked once, or that a kept version was found.
+	tried bool
+	// content is what was downloaded last, whether it is in force or not, and etag its tag.
+	content content
+	etag    string
+}
+
+// New makes a Poller. Kept versions are put into force by Restore.
+func New(o Options) *Poller {
+	p := &Poller{Options: o}
+	named := make(map[string]*followed)
+	for _, config := range o.Bundles {
+		f := &followed{Poller: p, config: config, shelf: shelf(o.Directory), bell: bell.New()}
+		p.followed = append(p.followed, f)
+		named[config.Name] = f
+	}
+	o.Settings.Notify(func(bundle string) {
+		if f := named[bundle]; f != nil {
+			f.bell.Ring()
+		}
+	})
+	return p
+}
+
+// Awaited are the names of sets that are not in force yet.
+func (p *Poller) Awaited() []string {
+	var names []string
+	for _, f := range p.followed {
+		if name := f.set(); p.Keeper.Sets.Get(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Tried is nil once each bundle was found on the shelf, or asked for once.
+func (p *Poller) Tried() error {
+	for _, f := range p.followed {
+		f.mu.Lock()
+		tried := f.tried
+		f.mu.Unlock()
+		if !tried {
+			return fmt.Errorf("the bundle %s was not asked for yet", f.config.Name)
+		}
+	}
+	return nil
+}
+
+// Restore reads the kept versions. The settings should be known by then: without them a version would be in force for all.
+func (p *Poller) Restore(ctx context.Context) {
+	for _, f := range p.followed {
+		f.restore(ctx)
+	}
+}
+
+// Run polls until ctx ends.
+func (p *Poller) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	for _, f := range p.followed {
+		group.Go(func() { f.run(ctx) })
+	}
+	group.Wait()
+	return nil
+}
+
+func (f *followed) set() string { return userpolicy.BundlePrefix + f.config.Name }
+
+func (f *followed) restore(ctx context.Context) {
+	k, err := f.shelf.get(f.config)
+	if err == nil && k != nil {
+		err = f.read(ctx, *k)
+	}
+	if err != nil {
+		f.Log.Error(err, "Cannot use the kept version of a bundle; it is downloaded", "bundle", f.config.Name)
+		return
+	}
+	if k != nil {
+		f.Log.Info("The kept version of a bundle is in force until its server answers", "bundle", f.config.Name, "etag", k.ETag)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.tried = true
+	}
+}
+
+func (f *followed) run(ctx context.Context) {
+	fresh := func() *wait.Backoff {
+		return &wait.Backoff{Duration: min(firstRetry, f.config.poll()), Factor: 2, Jitter: 0.2, Steps: 20, Cap: f.config.poll()}
+	}
+	retry := fresh()
+	for ctx.Err() == nil {
+		idle := wait.Jitter(f.config.poll(), 0.1) // replicas that started together part
+		if err := f.look(ctx); err != nil && ctx.Err() == nil {
+			idle = retry.Step()
+			f.Log.Error(err, "Cannot bring a bundle up to date; the version before stays in force", "bundle", f.config.Name, "retryIn", idle)
+		} else {
+			retry = fresh()
+		}
+		f.mu.Lock()
+		f.tried = true
+		f.mu.Unlock()
+		f.idle(ctx, idle)
+	}
+}
+
+// idle waits for the next poll, and meanwhile follows the settings.
+func (f *followed) idle(ctx context.Context, d time.Duration) {
+	timer := f.Clock.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C():
+			return
+		case <-f.bell:
+			if f.content.modules != nil {
+				_ = f.load(ctx) // its state has it
+			}
+		}
+	}
+}
+
+// look asks for the bundle once.
+func (f *followed) look(ctx context.Context) error {
+	got, err := f.config.fetch(ctx, f.etag)
+	if err != nil {
+		f.Keeper.Refuse(f.set(), err)
+		return err
+	}
+	if got.tarball == nil {
+		_ = f.load(ctx) // it was told when it came
+		return nil
+	}
+	k := kept{ETag: got.etag, Tarball: got.tarball}
+	if err := f.read(ctx, k); err != nil {
+		return err
+	}
+	if err := f.shelf.put(f.config, k); err != nil {
+		f.Log.Error(err, "A bundle is in force but not kept for a restart", "bundle", f.config.Name)
+	}
+	return nil
+}
+
+// read takes a version in. One that does not compile stays the newest until another comes: it is not downloaded again, and
+// settings may make it good.
+func (f *followed) read(ctx context.Context, k kept) error {
+	found, err := unpack(f.config, k.Tarball)
+	if err != nil {
+		f.Keeper.Refuse(f.set(), err)
+		return err
+	}
+	f.content, f.etag = found, k.ETag
+	return f.load(ctx)
+}
+
+// load puts the version into force with the settings of now.
+func (f *followed) load(ctx context.Context) error {
+	if f.content.modules == nil {
+		return nil
+	}
+	settings, err := f.Settings.Settings(f.config.Name)
+	if err != nil {
+		f.Keeper.Refuse(f.set(), err)
+		return err
+	}
+	files := maps.Clone(f.content.modules)
+	if settings != "" {
+		files[userpolicy.SettingsFile] = settings
+	}
+	return f.Keeper.Load(ctx, sources.Found{Name: f.set(), Files: files, Data: f.content.data, Hash: hash(files, f.content)})
+}
+
+func hash(files map[string]string, c content) string {
+	digest := sha256.New()
+	source, err := userpolicy.Parse("", files)
+	if err == nil && c.data != nil {
+		source, err = source.WithData(c.data)
+	}
+	if err != nil {
+		fmt.Fprint(digest, err, files)
+		return hex.EncodeToString(digest.Sum(nil))[:12]
+	}
+	return source.Revision()
+}
