@@ -2,16 +2,21 @@ package validators_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/validators/dryrun"
+	"github.com/fairlead-io/fairlead/validators/facts"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
 )
 
 // TemplateProblems refuses containers called broken and claims with a capital letter, and terms whose key is broken.
@@ -94,6 +99,36 @@ func (cluster) Objects(_ context.Context, resource schema.GroupVersionResource, 
 	}
 	slices.SortFunc(all, func(a, b jsontext.Value) int { return strings.Compare(string(a), string(b)) })
 	return all, nil
+}
+
+// watched are the same objects as their watches show them.
+func watched(t testing.TB) *neighbours.Index {
+	t.Helper()
+	x := neighbours.NewIndex(clock.RealClock{})
+	for _, resource := range facts.Compared() {
+		for place, objects := range stored {
+			namespace, there := strings.CutPrefix(place, at(resource, "")+" ")
+			if !there {
+				continue
+			}
+			for _, raw := range objects {
+				if err := x.Sink(resource.Resource).Upsert(in(t, namespace, raw)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return x
+}
+
+// in is an object with the namespace in it.
+func in(t testing.TB, namespace string, raw jsontext.Value) jsontext.Value {
+	t.Helper()
+	patched, err := jsonpatch.MergePatch(raw, fmt.Appendf(nil, `{"metadata":{"namespace":%q}}`, namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return patched
 }
 
 // tableOf is the table of a kind.

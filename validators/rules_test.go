@@ -120,7 +120,7 @@ func newEngineWith(t testing.TB, on map[string]any, others ...json.RawMessage) *
 	}
 	engine, err := validators.New(t.Context(), validators.Options{
 		Builtins: facts.Builtins(facts.Sources{
-			SidecarSets: index, Pods: cluster{}, Reader: cluster{}, Templates: cluster{}, Objects: cluster{},
+			SidecarSets: index, Pods: cluster{}, Reader: cluster{}, Templates: cluster{}, Objects: cluster{}, Neighbours: watched(t),
 		}),
 		Inventory: map[string]any{"gates": on},
 		Log:       logr.Discard(),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/dryrun"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
 	"github.com/fairlead-io/fairlead/validators/overlap"
 )
 
@@ -36,6 +37,8 @@ type Sources struct {
 	Reader    Reader
 	Templates Templates
 	Objects   Objects
+	// Neighbours has the kinds of Compared; nil has them listed each time, which costs the more the more there are.
+	Neighbours *neighbours.Index
 }
 
 // Builtins are all that the embedded rules call.

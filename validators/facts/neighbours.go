@@ -3,8 +3,8 @@ package facts
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -12,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/validators"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
+	"github.com/fairlead-io/fairlead/validators/overlap"
 )
 
 // Objects reads objects of any kind past every cache. Whoever writes what is judged by them does so seldom, so that no cache
-// has to be kept, and what was created a moment ago counts.
+// has to be kept, and what was created a moment ago counts. Lists are for kinds of which a cluster has few.
 type Objects interface {
 	// Object is one by its name; namespace is "" for a kind without.
 	Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (raw jsontext.Value, found bool, err error)
@@ -42,73 +44,35 @@ func (s Sources) lookingAround() []validators.Builtin {
 	}
 }
 
-// targeting is what objects with a target have in common.
-type targeting struct {
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	Spec     struct {
-		Target   *target               `json:"targetRef"`
-		Selector *metav1.LabelSelector `json:"selector"`
-	} `json:"spec"`
-}
-
-type target struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-}
-
-func (t target) group() string {
-	group, _, found := strings.Cut(t.APIVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
-}
-
-// same says whether both mean one workload, in whatever version.
-func (t target) same(other *target) bool {
-	return other != nil && t.group() == other.group() && t.Kind == other.Kind && t.Name == other.Name
-}
-
 // targetingKinds are those that may be asked about.
 var targetingKinds = map[string]schema.GroupVersion{
 	"podunavailablebudgets": policy, "workloadspreads": kruise, "persistentpodstates": kruise,
 }
 
-// around are the others of a kind in a namespace.
-func (s Sources) around(ctx context.Context, resource, namespace, name string) (others []targeting, err error) {
-	group, known := targetingKinds[resource]
-	if !known {
-		return nil, fmt.Errorf("listing %s: nobody may ask for them", resource)
+// Compared are the resources whose objects are compared with their neighbours: those that Sources.Neighbours must know.
+func Compared() []schema.GroupVersionResource {
+	var all []schema.GroupVersionResource
+	for _, resource := range slices.Sorted(maps.Keys(targetingKinds)) {
+		all = append(all, targetingKinds[resource].WithResource(resource))
 	}
-	if s.Objects == nil {
-		return nil, nil
-	}
-	raw, err := s.Objects.Objects(ctx, group.WithResource(resource), namespace)
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range raw {
-		other, err := decodeRaw[targeting](one)
-		if err != nil || other.Metadata.Name == name || other.Metadata.DeletionTimestamp != nil {
-			continue // who cannot be read protects or places nothing; who goes makes room
-		}
-		others = append(others, other)
-	}
-	return others, nil
+	return all
 }
 
 // sameTarget takes resource, namespace, name and target, and answers who else has that target.
 func (s Sources) sameTarget(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
-	wanted, err := decode[target](args[3])
+	wanted, err := decode[neighbours.Target](args[3])
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.around(ctx, text(args[0]), text(args[1]), text(args[2]))
-	if err != nil {
-		return nil, err
+	resource := text(args[0])
+	if _, known := targetingKinds[resource]; !known {
+		return nil, fmt.Errorf("looking for other %s: nobody may ask for them", resource)
 	}
-	return names(others, func(other targeting) bool { return wanted.same(other.Spec.Target) })
+	return s.competing(ctx, object{resource, text(args[1]), text(args[2])},
+		func(o object) neighbours.Candidates {
+			return s.Neighbours.SameTarget(o.resource, o.namespace, o.name, wanted)
+		},
+		func(other neighbours.Object) bool { return wanted.Same(other.Spec.Target) })
 }
 
 // overlappingBudgets takes namespace, name and selector, and answers which other budgets may select the same Pods.
@@ -117,24 +81,81 @@ func (s Sources) overlappingBudgets(ctx context.Context, args []*ast.Term) (*ast
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.around(ctx, "podunavailablebudgets", text(args[0]), text(args[1]))
+	return s.competing(ctx, object{"podunavailablebudgets", text(args[0]), text(args[1])},
+		func(o object) neighbours.Candidates {
+			return s.Neighbours.SameSelection(o.resource, o.namespace, o.name, selector)
+		},
+		func(other neighbours.Object) bool {
+			return overlap.Alike(overlap.Read(&selector), overlap.Read(other.Spec.Selector))
+		})
+}
+
+// object is one of a resource that is compared.
+type object struct{ resource, namespace, name string }
+
+// maxLooks bounds how many candidates are looked at: as a rule there is none or one, and to say of ten that they are in the way is
+// enough.
+const maxLooks = 10
+
+// competing are the names of those that compete with an object. Candidates are looked at past every cache: one that was deleted or
+// changed a moment ago is not in the way. Those that the watch does not show yet matter only if no other is in the way.
+func (s Sources) competing(ctx context.Context, o object, find func(object) neighbours.Candidates, compete func(neighbours.Object) bool) (*ast.Term, error) {
+	if s.Objects == nil {
+		return term([]string{})
+	}
+	if s.Neighbours == nil {
+		return s.listed(ctx, o, compete)
+	}
+	candidates := find(o)
+	found, err := s.look(ctx, o, candidates.Known, compete)
+	if err == nil && len(found) == 0 {
+		found, err = s.look(ctx, o, candidates.Recent, compete)
+	}
+	if err != nil || len(found) > 0 {
+		s.Neighbours.Retract(o.resource, o.namespace, o.name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return names(others, func(other targeting) bool {
-		return other.Spec.Selector != nil && looselyOverlap(selector, *other.Spec.Selector)
-	})
+	return term(found)
 }
 
-func names(of []targeting, wanted func(targeting) bool) (*ast.Term, error) {
+func (s Sources) look(ctx context.Context, o object, candidates []string, compete func(neighbours.Object) bool) ([]string, error) {
 	found := []string{}
-	for _, one := range of {
-		if wanted(one) {
-			found = append(found, one.Metadata.Name)
+	for _, name := range candidates[:min(len(candidates), maxLooks)] {
+		raw, there, err := s.Objects.Object(ctx, targetingKinds[o.resource].WithResource(o.resource), o.namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			continue
+		}
+		if other, err := neighbours.Read(raw); inTheWay(other, err, compete) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// listed are the names of all that compete with an object.
+func (s Sources) listed(ctx context.Context, o object, compete func(neighbours.Object) bool) (*ast.Term, error) {
+	all, err := s.Objects.Objects(ctx, targetingKinds[o.resource].WithResource(o.resource), o.namespace)
+	if err != nil {
+		return nil, err
+	}
+	found := []string{}
+	for _, raw := range all {
+		if other, err := neighbours.Read(raw); other.Metadata.Name != o.name && inTheWay(other, err, compete) {
+			found = append(found, other.Metadata.Name)
 		}
 	}
 	slices.Sort(found)
 	return term(found)
+}
+
+// inTheWay: who cannot be read protects or places nothing; who goes makes room.
+func inTheWay(other neighbours.Object, unread error, compete func(neighbours.Object) bool) bool {
+	return unread == nil && other.Metadata.DeletionTimestamp == nil && compete(other)
 }
 
 // workloads are the kinds whose templates can be looked up.
@@ -149,11 +170,11 @@ var workloads = map[schema.GroupKind]schema.GroupVersionResource{
 
 // workload takes a namespace and a target, and answers {"found", "template", "claims"}.
 func (s Sources) workload(ctx context.Context, args []*ast.Term) (*ast.Term, error) {
-	wanted, err := decode[target](args[1])
+	wanted, err := decode[neighbours.Target](args[1])
 	if err != nil {
 		return nil, err
 	}
-	resource, known := workloads[schema.GroupKind{Group: wanted.group(), Kind: wanted.Kind}]
+	resource, known := workloads[schema.GroupKind{Group: wanted.Group(), Kind: wanted.Kind}]
 	absent := map[string]any{"found": false}
 	if s.Objects == nil || !known || wanted.Name == "" {
 		return term(absent)

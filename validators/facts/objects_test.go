@@ -14,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/validators/facts"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
 )
 
 // named are objects by their path below the API; what is absent is not found.
@@ -71,13 +73,18 @@ func TestLiveObjects(t *testing.T) {
 // call asks a builtin.
 func call(t *testing.T, s facts.Sources, name string, args ...string) string {
 	t.Helper()
+	var terms []*ast.Term
+	for _, arg := range args {
+		terms = append(terms, ast.MustParseTerm(arg))
+	}
+	return callWith(t, s, name, terms)
+}
+
+func callWith(t *testing.T, s facts.Sources, name string, terms []*ast.Term) string {
+	t.Helper()
 	for _, b := range facts.Builtins(s) {
 		if b.Name != name {
 			continue
-		}
-		var terms []*ast.Term
-		for _, arg := range args {
-			terms = append(terms, ast.MustParseTerm(arg))
 		}
 		answer, err := b.Call(t.Context(), terms)
 		if err != nil {
@@ -110,7 +117,7 @@ func TestStorageClasses(t *testing.T) {
 	}
 }
 
-// Without a cluster there is nobody else; what cannot be listed is no verdict.
+// Without a cluster there is nobody else; what cannot be read is no verdict.
 func TestNeighbours(t *testing.T) {
 	target := `{"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}`
 	for name, args := range map[string][]string{
@@ -121,13 +128,26 @@ func TestNeighbours(t *testing.T) {
 		if got := call(t, facts.Sources{}, name, args...); got != "[]" && got != "{}" {
 			t.Errorf("%s: %s", name, got)
 		}
-		if got := call(t, facts.Sources{Objects: nobody{}}, name, args...); !strings.Contains(got, errAway.Error()) {
+		if got := call(t, facts.Sources{Objects: nobody{}, Neighbours: crowd(t)}, name, args...); !strings.Contains(got, errAway.Error()) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	if got := call(t, facts.Sources{Objects: nobody{}}, "fairlead.same_target", `"secrets"`, `"shop"`, `"a"`, target); !strings.Contains(got, "nobody may ask") {
 		t.Errorf("secrets: %s", got)
 	}
+}
+
+// crowd has a neighbour of each kind that is in the way.
+func crowd(t *testing.T) *neighbours.Index {
+	t.Helper()
+	x := neighbours.NewIndex(clock.RealClock{})
+	for _, resource := range facts.Compared() {
+		raw := `{"metadata":{"namespace":"shop","name":"b"},"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"x"},"selector":{"matchLabels":{"a":"b"}}}}`
+		if err := x.Sink(resource.Resource).Upsert(jsontext.Value(raw)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
 }
 
 type nobody struct{}

@@ -6,9 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"pgregory.net/rapid"
 )
 
 func TestSchedules(t *testing.T) {
@@ -93,67 +90,6 @@ func TestOriginIsTheLongestPart(t *testing.T) {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
-}
-
-func selector(t *testing.T, text string) metav1.LabelSelector {
-	t.Helper()
-	parsed, err := metav1.ParseToLabelSelector(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *parsed
-}
-
-// The examples of protection.md §5, and every pair of operators.
-func TestLooselyOverlap(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"app=a", "app=a", true}, {"app=a", "app=b", false}, {"app=a", "tier=x", false}, {"app=a,tier=x", "app=a", false},
-		{"app in (a,b)", "app in (b,c)", true}, {"app in (a,b)", "app in (c)", false},
-		{"app in (a,b)", "app notin (a)", true}, {"app in (a)", "app notin (a)", false}, {"app notin (a)", "app notin (b)", true},
-		{"app", "app=a", true}, {"app", "!app", false}, {"!app", "!app", true}, {"!app", "app notin (a)", true}, {"!app", "app=a", false},
-		{"app", "app notin (a)", true}, {"app=a,tier=x", "tier=x,app=a", true}, {"app=a,tier=x", "tier=y,app=a", false}, {"", "", false},
-	} {
-		a, b := selector(t, c.a), selector(t, c.b)
-		if got, turned := looselyOverlap(a, b), looselyOverlap(b, a); got != c.want || turned != c.want {
-			t.Errorf("%q and %q: %t, %t", c.a, c.b, got, turned)
-		}
-	}
-}
-
-// Of two selectors with the same keys that select one Pod, nobody says that they do not overlap.
-func TestSelectorsOfOnePodOverlap(t *testing.T) {
-	values := []string{"a", "b", "c"}
-	draw := func(rt *rapid.T, name string) (s metav1.LabelSelector) {
-		for _, key := range []string{"x", "y"} {
-			operator := rapid.SampledFrom([]metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}).Draw(rt, name+key)
-			e := metav1.LabelSelectorRequirement{Key: key, Operator: operator}
-			if operator == "In" || operator == "NotIn" {
-				e.Values = rapid.SliceOfNDistinct(rapid.SampledFrom(values), 1, 3, rapid.ID).Draw(rt, name+key+"values")
-			}
-			s.MatchExpressions = append(s.MatchExpressions, e)
-		}
-		return s
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		a, b := draw(rt, "a"), draw(rt, "b")
-		pod := labels.Set{}
-		for _, key := range []string{"x", "y"} {
-			if value := rapid.SampledFrom(append([]string{"", "d"}, values...)).Draw(rt, key); value != "" {
-				pod[key] = value
-			}
-		}
-		left, e1 := metav1.LabelSelectorAsSelector(&a)
-		right, e2 := metav1.LabelSelectorAsSelector(&b)
-		if e1 != nil || e2 != nil {
-			rt.Fatal(e1, e2)
-		}
-		if left.Matches(pod) && right.Matches(pod) && !looselyOverlap(a, b) {
-			rt.Fatalf("%v and %v both select %v", left, right, pod)
-		}
-	})
 }
 
 func TestEncode(t *testing.T) {

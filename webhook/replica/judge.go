@@ -89,7 +89,7 @@ func readOnce(ctx context.Context, source *objects.Cluster, within time.Duration
 
 func newJudge(ctx context.Context, o Options, known policies, config *rest.Config) (*Judge, error) {
 	registry := prometheus.NewRegistry() // nobody reads it
-	rules, err := newRules(ctx, o, registry, known.overlaps, config)
+	rules, err := newRules(ctx, o, registry, known.overlaps, nil, config)
 	if err != nil {
 		return nil, err
 	}

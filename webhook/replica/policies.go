@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/mutators/readinessgate"
 	"github.com/fairlead-io/fairlead/mutators/sidecarset"
 	"github.com/fairlead-io/fairlead/protection/podunavailablebudget"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
 	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -42,6 +43,8 @@ type policies struct {
 	overlaps   *overlap.Index
 	namespaces *objects.Namespaces
 	budgets    *podunavailablebudget.Index
+	// neighbours are what rules compare with each other, budgets among them.
+	neighbours *neighbours.Index
 	// revisions are the versions of SidecarSets in namespace, the one of this service.
 	revisions *sidecarset.Revisions
 	namespace string
@@ -51,6 +54,7 @@ type policies struct {
 func newPolicies(o Options, live *lookups) policies {
 	p := policies{
 		sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(), budgets: podunavailablebudget.NewIndex(),
+		neighbours: neighbours.NewIndex(clock.RealClock{}),
 		namespace: cmp.Or(o.Table.Namespace, table.DefaultNamespace),
 	}
 	var namespaces objects.LiveNamespace
@@ -92,10 +96,36 @@ func (p policies) kinds() []objects.Kind {
 		{
 			GroupKind: kindOf("PodUnavailableBudget"),
 			Resource:  "podunavailablebudgets", Version: policyv1beta1.GroupVersion.Version, Optional: true,
-			Sink: p.budgets,
+			Sink: tee{p.budgets, p.neighbours.Sink("podunavailablebudgets")},
 		},
 		p.revisionKind(),
 	}
+}
+
+// compared are the kinds whose objects are only compared with each other: for a service, which is asked often. Who asks once lists
+// the few that he needs.
+func (p policies) compared() []objects.Kind {
+	return []objects.Kind{p.comparedKind("WorkloadSpread", "workloadspreads"), p.comparedKind("PersistentPodState", "persistentpodstates")}
+}
+
+func (p policies) comparedKind(kind, resource string) objects.Kind {
+	return objects.Kind{
+		GroupKind: kindOf(kind),
+		Resource:  resource, Version: v1beta1.GroupVersion.Version, Optional: true,
+		Sink: p.neighbours.Sink(resource),
+	}
+}
+
+// tee is two sinks as one.
+type tee [2]objects.Sink
+
+// Upsert implements objects.Sink.
+func (t tee) Upsert(raw jsontext.Value) error { return errors.Join(t[0].Upsert(raw), t[1].Upsert(raw)) }
+
+// Delete implements objects.Sink.
+func (t tee) Delete(namespace, name string) {
+	t[0].Delete(namespace, name)
+	t[1].Delete(namespace, name)
 }
 
 func kindOf(name string) schema.GroupKind {

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/dryrun"
 	"github.com/fairlead-io/fairlead/validators/facts"
+	"github.com/fairlead-io/fairlead/validators/neighbours"
 	"github.com/fairlead-io/fairlead/validators/overlap"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -26,10 +27,10 @@ type rules struct {
 	templates defaults.Templates
 }
 
-// newRules prepares the rules. Without a cluster, config is nil.
-func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, config *rest.Config) (rules, error) {
+// newRules prepares the rules. Without a cluster, config is nil; near is nil where objects of the kinds compared are not followed.
+func newRules(ctx context.Context, o Options, registry prometheus.Registerer, index *overlap.Index, near *neighbours.Index, config *rest.Config) (rules, error) {
 	var ready rules
-	sources := facts.Sources{SidecarSets: index}
+	sources := facts.Sources{SidecarSets: index, Neighbours: near}
 	if config != nil {
 		client, err := unlimited(config)
 		if err != nil {

@@ -30,7 +30,7 @@ func (d *Doctor) injectionRights() []right {
 func ruleRights(own string) []right {
 	const (
 		spreads = "WorkloadSpreads are not checked against the templates of their targets"
-		targets = "two objects may have one target without a word"
+		unready = "no replica turns ready: whose target is whose is not known"
 	)
 	return []right{
 		{create, "", "podtemplates", own, "", "Pod templates are not validated"},
@@ -43,9 +43,8 @@ func ruleRights(own string) []right {
 		{get, "apps", "replicasets", "", "", spreads},
 		{get, "apps", "statefulsets", "", "", spreads},
 		{get, "batch", "jobs", "", "", spreads},
-		{list, "apps.kruise.io", "workloadspreads", "", "", targets},
-		{list, "apps.kruise.io", "persistentpodstates", "", "", targets},
-		{list, "policy.kruise.io", "podunavailablebudgets", "", "", targets},
+		{read, "apps.kruise.io", "workloadspreads", "", "", unready},
+		{read, "apps.kruise.io", "persistentpodstates", "", "", unready},
 		{[]string{"get", "list"}, "storage.k8s.io", "storageclasses", "", "", "StatefulSets whose claims are to grow are not checked"},
 	}
 }
