@@ -76,7 +76,7 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	if set.DeletionTimestamp != nil {
 		return o
 	}
-	r.memory.setUnmade(set, p.Unmade)
+	r.memory.setIDs(set, p.Unmade, p.Ended)
 	r.release(ctx, set, p, o)
 	r.settleClaims(ctx, set, p, o)
 	if !r.writeRevision(ctx, p, o) {

@@ -24,9 +24,9 @@ func (r *Reconciler) scale(ctx context.Context, set *v1beta1.CloneSet, p *Plan, 
 	steps := []func(){
 		func() { r.undelete(ctx, p, o) },
 		func() { r.create(ctx, set, p.Scale.Create, o) },
-		func() { r.remove(ctx, p, p.Scale.Finish, o) },
-		func() { r.remove(ctx, p, p.Scale.Doomed, o) },
-		func() { r.remove(ctx, p, p.Scale.Surplus, o) },
+		func() { r.remove(ctx, set, p, p.Scale.Finish, o) },
+		func() { r.remove(ctx, set, p, p.Scale.Doomed, o) },
+		func() { r.remove(ctx, set, p, p.Scale.Surplus, o) },
 	}
 	for _, step := range steps {
 		if step(); o.written > before {
@@ -99,12 +99,12 @@ func (r *Reconciler) createClaim(ctx context.Context, c *corev1.PersistentVolume
 }
 
 // remove deletes Pods with their claims, or prepares that. It stops at an error.
-func (r *Reconciler) remove(ctx context.Context, p *Plan, removals []Removal, o *outcome) {
+func (r *Reconciler) remove(ctx context.Context, set *v1beta1.CloneSet, p *Plan, removals []Removal, o *outcome) {
 	n, err := inParallel(len(removals), o.over, func(i int) error {
 		if removals[i].Prepare {
 			return r.prepareRemoval(ctx, p, removals[i].Pod)
 		}
-		err := r.removeOne(ctx, removals[i])
+		err := r.removeOne(ctx, set, removals[i])
 		if err == nil {
 			o.normal(successfulDelete, "deleted Pod %s", removals[i].Pod.Name)
 		}
@@ -131,12 +131,15 @@ func (r *Reconciler) prepareRemoval(ctx context.Context, p *Plan, pod *corev1.Po
 	return nil
 }
 
-func (r *Reconciler) removeOne(ctx context.Context, removal Removal) error {
+func (r *Reconciler) removeOne(ctx context.Context, set *v1beta1.CloneSet, removal Removal) error {
 	if removal.Mark {
 		pod := removal.Pod.DeepCopy()
 		if err := r.writePod(ctx, pod, nil, podpatch.New(pod).Label(v1beta1.SpecifiedDeleteLabel, "true")); err != nil {
 			return err
 		}
+	}
+	if len(removal.Claims) > 0 {
+		r.memory.ends(set, removal.Pod.Labels[v1beta1.CloneSetInstanceIDLabel])
 	}
 	// That it is gone already was not seen, and nothing was done about it: the cache may never show it.
 	gone := r.deleteThis(ctx, removal.Pod.DeepCopy())

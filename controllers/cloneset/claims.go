@@ -32,7 +32,11 @@ func (p *planner) planOrphanClaims() {
 			continue
 		}
 		o := OrphanClaim{Claim: c, Heir: withID(p.seen.pods.Inactive, id)}
-		o.Ended = o.Heir != nil && endedByUs(o.Heir)
+		known := slices.Contains(p.seen.ended, id)
+		if known && !slices.Contains(p.plan.Ended, id) {
+			p.plan.Ended = append(p.plan.Ended, id)
+		}
+		o.Ended = known || o.Heir != nil && endedByUs(o.Heir)
 		if o.Ended || !p.set.Spec.ScaleStrategy.EnablePVCReuse || slices.Contains(p.seen.unmade, id) {
 			p.plan.Claims = append(p.plan.Claims, o)
 		}

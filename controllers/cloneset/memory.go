@@ -33,9 +33,7 @@ type remembered struct {
 	doubtful int
 	// races is how many syncs in a row have met another writer.
 	races int
-	// unmade are ids of Pods whose creation failed, of the CloneSet with that UID.
-	unmade    []string
-	unmadeFor types.UID
+	ids   ids
 	// pods is how many Pods it had at the last sync.
 	pods int
 	// reported is when the status was written last.

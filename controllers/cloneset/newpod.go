@@ -129,7 +129,7 @@ func (p *planner) knownIDs() (free []string, used map[string]bool) {
 			continue
 		}
 		used[id] = true
-		if p.set.Spec.ScaleStrategy.EnablePVCReuse && !p.seen.takenNames[podName(p.set, id)] {
+		if p.set.Spec.ScaleStrategy.EnablePVCReuse && !slices.Contains(p.seen.ended, id) && !p.seen.takenNames[podName(p.set, id)] {
 			free = append(free, id)
 		}
 	}

@@ -30,8 +30,9 @@ type snapshot struct {
 	nodeLabels map[string]map[string]string
 	// takenNames are the names that claims would have Pods reuse and that Pods have: one that ended, or was released.
 	takenNames map[string]bool
-	// unmade are ids that were given to Pods whose creation failed, and that no Pod has.
-	unmade []string
+	// unmade are ids that were given to Pods whose creation failed, and that no Pod has; ended those of Pods that this
+	// process has deleted.
+	unmade, ended []string
 	// doubtful tells that the cache does not show yet what the API server has.
 	doubtful bool
 }
@@ -61,7 +62,7 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 		return nil, err
 	}
 	r.memory.with(key(set), func(m *remembered) { m.pods = len(s.pods.Active) })
-	s.unmade = r.memory.unmadeOf(set, s.pods)
+	s.unmade, s.ended = r.memory.idsOf(set, s.pods)
 	return s, observeNames(ctx, reader, set, s)
 }
 

@@ -28,7 +28,9 @@ type Plan struct {
 	PreDownload predownload.Plan
 	// Unmade are ids to be used again for Pods whose creation failed.
 	Unmade []string
-	Scale  Scale
+	// Ended are ids of deleted Pods whose claims are there still.
+	Ended []string
+	Scale Scale
 	// UnreadyBeforeDelete tells whether a Pod whose deletion is prepared is to be made unready.
 	UnreadyBeforeDelete bool
 	Refresh             []Refresh
@@ -133,9 +135,10 @@ func (p *planner) planPrune() {
 	}
 }
 
-// planSurplus keeps revisions that some Pod is at, and as many others as the history may have.
+// planSurplus keeps revisions that some Pod is at, and as many others as the history may have. The current one is that of
+// the status that is written before: nothing may wake the CloneSet after it.
 func (p *planner) planSurplus() {
-	live := map[string]bool{p.update.Name: true, p.current.Name: true}
+	live := map[string]bool{p.update.Name: true, p.plan.Status.CurrentRevision: true}
 	for _, pod := range p.seen.pods.Active {
 		if at := revision.Of(pod, p.history); at != nil {
 			live[at.Name] = true

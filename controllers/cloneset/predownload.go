@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/predownload"
 )
 
-// planPreDownload plans the jobs that fetch images ahead of the rollout (cloneset.md §7).
+// planPreDownload plans the jobs that fetch images ahead of the rollout (cloneset.md §7), by what the status will say:
+// nothing wakes the CloneSet after its own status.
 func (p *planner) planPreDownload() error {
 	if !p.settings.PreDownload {
 		return nil
@@ -19,12 +20,10 @@ func (p *planner) planPreDownload() error {
 	rolling, replicas := rollingOf(p.set), replicasOf(p.set)
 	in := predownload.Input{
 		Owner: p.set, Kind: kind, Selector: p.set.Spec.Selector, Template: p.updateTemplate(), Update: p.update,
-		Done: p.sameRevision(), Replicas: replicas, Partition: partitionOf(p.set), Jobs: p.seen.jobs,
+		Done: p.plan.Status.CurrentRevision == p.update.Name, Replicas: replicas, Partition: partitionOf(p.set), Jobs: p.seen.jobs,
 		MaxUnavailable: arithmetic.ResolveOr(rolling.MaxUnavailable, defaultMaxUnavailable, replicas, arithmetic.Down),
+		UpdatedReady:   int(p.plan.Status.UpdatedReadyReplicas),
 		Tuning:         predownload.TuningOf(rolling.InPlaceUpdateStrategy, p.set.Annotations, replicas),
-	}
-	if p.set.Status.UpdateRevision == p.update.Name {
-		in.UpdatedReady = int(p.set.Status.UpdatedReadyReplicas)
 	}
 	if !in.Done {
 		current, err := recordedTemplate(p.current)

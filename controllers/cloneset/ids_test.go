@@ -251,3 +251,68 @@ func (f *failures) check(w *world, crashed, reused bool) {
 		f.rt.Errorf("names %v were tried for the Pods %v", f.attempted, w.live())
 	}
 }
+
+// TestClaimsOfADeletedPodAreNotReused has the claims of a Pod that was deleted outlive it: the API server was away, or the
+// answer to the deletion was lost.
+func TestClaimsOfADeletedPodAreNotReused(t *testing.T) {
+	for name, away := range map[string]func(kind, verb string) (carriedOut bool, err error){
+		"the claim could not be deleted": func(kind, verb string) (bool, error) {
+			return false, map[bool]error{true: errLostAnswer}[kind == "PersistentVolumeClaim" && verb == "delete"]
+		},
+		"the Pod's deletion had no answer": func(kind, verb string) (bool, error) {
+			return true, map[bool]error{true: errLostAnswer}[kind == "Pod" && verb == "delete"]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, replicas(1), claims("1Gi"), reuse)
+			w.settle()
+			w.editPod("web-id001", func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+			sound := w.reconciler.Client
+			w.reconciler.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+				Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+					kind := map[bool]string{true: "Pod", false: "PersistentVolumeClaim"}[obj.GetName() == "web-id001"]
+					carriedOut, err := away(kind, "delete")
+					if err == nil || carriedOut {
+						err = errors.Join(err, c.Delete(ctx, obj, opts...))
+					}
+					return err
+				},
+			})
+			if _, err := w.reconcile(); err == nil || len(w.live()) != 0 {
+				t.Fatalf("error %v, Pods %v", err, w.live())
+			}
+			w.reconciler.Client = sound
+			w.settle()
+			if diff := cmp.Diff([]string{"data-web-id002"}, w.claimNames()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestADeletionThatFailedIsForgotten has the Pod live on, and somebody else delete it later: then its claim is reused.
+func TestADeletionThatFailedIsForgotten(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"), reuse)
+	w.settle()
+	w.edit(replicas(1))
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod && verb == "delete" {
+			return refusedByQuota(obj)
+		}
+		return nil
+	}
+	_, _ = w.reconcile()
+	w.fail = nil
+	for _, pod := range w.pods() {
+		w.editPod(pod.Name, func(p *corev1.Pod) { delete(p.Labels, "apps.kruise.io/specified-delete") })
+	}
+	w.edit(replicas(2))
+	w.settle()
+	for _, pod := range w.pods() {
+		w.must(w.Delete(t.Context(), pod))
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{"web-id001", "web-id002"}, w.live()); diff != "" {
+		t.Error(diff)
+	}
+}
