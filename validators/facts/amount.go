@@ -33,6 +33,26 @@ func amountOf(value ast.Value, total float64) (float64, error) {
 	return 0, errNoAmount
 }
 
+// wrongAmounts takes an object and names, and answers those of its members with these names that are neither null nor amounts.
+func wrongAmounts(_ context.Context, args []*ast.Term) (*ast.Term, error) {
+	object, isObject := args[0].Value.(ast.Object)
+	names, isArray := args[1].Value.(*ast.Array)
+	if !isObject || !isArray {
+		return none, nil
+	}
+	wrong := none
+	names.Foreach(func(name *ast.Term) {
+		member := object.Get(name)
+		if member == nil || ast.ValueName(member.Value) == "null" {
+			return
+		}
+		if _, err := amountOf(member.Value, 0); err != nil {
+			wrong = ast.NewTerm(wrong.Value.(*ast.Array).Append(name))
+		}
+	})
+	return wrong, nil
+}
+
 // resolvedAmount takes an amount and the total that a percentage refers to. A number is answered as it is, whatever it is;
 // what is no amount has no answer, and another rule says so.
 func resolvedAmount(_ context.Context, args []*ast.Term) (*ast.Term, error) {

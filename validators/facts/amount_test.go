@@ -61,3 +61,12 @@ func TestResolvedAmounts(t *testing.T) {
 		}
 	}
 }
+
+func TestWrongAmounts(t *testing.T) {
+	got, err := wrongAmounts(t.Context(), []*ast.Term{
+		ast.MustParseTerm(`{"a": 1, "b": "x", "c": null, "d": "20%", "e": -1, "f": "x"}`), ast.MustParseTerm(`["a", "b", "c", "d", "e", "g"]`),
+	})
+	if err != nil || got.String() != `["b", "e"]` {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

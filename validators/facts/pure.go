@@ -31,6 +31,7 @@ func pure() []validators.Builtin {
 			_, err := amountOf(args[0].Value, 0)
 			return ast.InternedTerm(err == nil), nil
 		}},
+		{Name: "fairlead.wrong_amounts", Arity: 2, Call: wrongAmounts},
 		{Name: "fairlead.resolved_amount", Arity: 2, Call: resolvedAmount},
 		{Name: "fairlead.qualified_name_errors", Arity: 1, Call: func(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 			return term(append([]string{}, validation.IsQualifiedName(text(args[0]))...))

@@ -79,7 +79,9 @@ deny contains object.union(problem, {"rule": "cloneset-template-lasting"}) if {
 
 judged := templates.judged("spec.template", template, "spec.volumeClaimTemplates", claims, object.get(old, "template", null), object.get(old, "volumeClaimTemplates", []))
 
-claims_judged := templates.claims_judged("spec.volumeClaimTemplates", claims, object.get(old, "volumeClaimTemplates", []))
+claims_judged := set() if claims == []
+
+else := templates.claims_judged("spec.volumeClaimTemplates", claims, object.get(old, "volumeClaimTemplates", []))
 
 warn contains warning if some warning in judged.warnings
 
@@ -145,7 +147,8 @@ deny contains {"rule": "cloneset-pods-to-delete-own", "field": sprintf("spec.sca
 # custom:
 #   id: cloneset-update-type
 deny contains {"rule": "cloneset-update-type", "field": "spec.updateStrategy.type", "type": "unsupported", "value": strategy.type, "message": sprintf("supported values: %s", [concat(", ", [sprintf("%q", [t]) | some t in types])])} if {
-	not object.get(strategy, "type", "") in (types | {""})
+	strategy.type != ""
+	not strategy.type in types
 }
 
 types := {"InPlaceIfPossible", "InPlaceOnly", "OnDelete", "ReCreate"} if alpha

@@ -24,11 +24,8 @@ amount_message := `must be a number that is not negative, or a percentage such a
 
 # amounts are the mistakes of the members with these names that are set.
 amounts(field, object, names) := {problem |
-	some name in names
-	value := object[name]
-	value != null
-	not fairlead.amount(value)
-	problem := {"field": sprintf("%s.%s", [field, name]), "type": "invalid", "value": value, "message": amount_message}
+	some name in fairlead.wrong_amounts(object, names)
+	problem := {"field": sprintf("%s.%s", [field, name]), "type": "invalid", "value": object[name], "message": amount_message}
 }
 
 # resolved is an amount of a total, rounded up.

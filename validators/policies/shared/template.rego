@@ -7,7 +7,8 @@ nothing := {"errors": [], "warnings": []}
 
 # judged is what the API server says of a Pod template whose claims have volumes of their names.
 judged(field, template, claims_field, claims, before, claims_before) := nothing if {
-	[template, names(claims)] == [before, names(claims_before)]
+	template == before
+	names(claims) == names(claims_before)
 } else := fairlead.template_problems(field, template, claims_field, claims)
 
 names(claims) := [object.get(claim, ["metadata", "name"], "") | some claim in claims]
