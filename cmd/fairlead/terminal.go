@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/terminal/doctor"
 	"github.com/fairlead-io/fairlead/internal/terminal/explain"
+	"github.com/fairlead-io/fairlead/internal/terminal/policy"
 	"github.com/fairlead-io/fairlead/internal/terminal/review"
 )
 
@@ -20,7 +21,7 @@ const completionName = "kubectl_complete-fairlead"
 func newTerminalCommands(program terminal.Program) []*cobra.Command {
 	return []*cobra.Command{
 		terminal.Interruptible(review.NewCommand(program)), terminal.Interruptible(explain.NewCommand(program)),
-		terminal.Interruptible(doctor.NewCommand(program)),
+		terminal.Interruptible(doctor.NewCommand(program)), terminal.Interruptible(policy.NewCommand(program)),
 	}
 }
 

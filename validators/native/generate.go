@@ -1,0 +1,3 @@
+package native
+
+//go:generate go run ./internal/chartfiles ../../charts/kruise/files/native
