@@ -10,9 +10,9 @@ import (
 
 // webhookRights are those without which admission, as these settings have it, does not work: all that the chart gives. Left
 // out are rights whose extent is the administrator's choice: to list what would go with a protected definition, which
-// installation.roleListGroups narrows, and to read a ClusterIssuer.
+// installation.roleListGroups narrows, what users' policies may see, and to read a ClusterIssuer.
 func (d *Doctor) webhookRights() []right {
-	return slices.Concat(d.injectionRights(), ruleRights(d.config.Namespace), budgetRights(), d.certificateRights(), d.protectionRights(), d.registrationRights())
+	return slices.Concat(d.injectionRights(), ruleRights(d.config.Namespace), budgetRights(), policyRights(d.config.Namespace), d.certificateRights(), d.protectionRights(), d.registrationRights())
 }
 
 func (d *Doctor) injectionRights() []right {
@@ -60,6 +60,15 @@ func budgetRights() []right {
 	}
 }
 
+// policyRights are for users' policies; what these may see of a cluster is the administrator's choice.
+func policyRights(own string) []right {
+	return []right{
+		{[]string{"list", "watch"}, "", "configmaps", own, "", "users' policies are not read"},
+		{[]string{"patch"}, "", "configmaps", own, "", "statuses of users' policies are not written"},
+		{[]string{"create", "patch"}, "", "events", own, "", "mistakes in users' policies are not told of by events"},
+	}
+}
+
 func (d *Doctor) certificateRights() []right {
 	own, secret := d.config.Namespace, d.installation.Settings.Secret
 	if d.installation.Settings.Gates.Enabled(features.EnableExternalCerts) {
@@ -98,6 +107,7 @@ func (d *Doctor) registrationRights() []right {
 	rights := []right{
 		{manage, registration, "mutatingwebhookconfigurations", "", table.MutatingName, unregistered},
 		{manage, registration, "validatingwebhookconfigurations", "", table.ValidatingName, unregistered},
+		{manage, registration, "validatingwebhookconfigurations", "", table.PoliciesName, "users' policies are not registered"},
 		{read, registration, "validatingwebhookconfigurations", "", table.AnchorName, unregistered},
 		{[]string{"get", "update"}, "coordination.k8s.io", "leases", d.config.Namespace, "kruise-webhook-registration", unregistered},
 		{create, "coordination.k8s.io", "leases", d.config.Namespace, "", unregistered},
