@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 )
 
 const alphaApps, betaApps = "apps.kruise.io/v1alpha1", "apps.kruise.io/v1beta1"
@@ -29,6 +30,24 @@ items:
 - {apiVersion: apps.kruise.io/v1beta1, kind: DaemonSet, metadata: {name: b}, status: {updateRevision: z}}`, got)
 }
 
+// TestAnAnnotationThatNobodyUnderstandsIsNamed has one that was stored while nobody judged it. It must not fail a list.
+func TestAnAnnotationThatNobodyUnderstandsIsNamed(t *testing.T) {
+	got, err := Convert(jsontext.Value(`{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudgetList","items":[
+		{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"name":"a","annotations":{
+			"kruise.io/pub-protect-operations":"DELETE,PATCH","pub.kruise.io/protect-total-replicas":"3000000000"}}},
+		{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"name":"b"}}]}`), "policy.kruise.io/v1beta1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`metadata.annotations[kruise.io/pub-protect-operations]: "PATCH" is no operation, of which there are DELETE, UPDATE, EVICT, RESIZE`,
+		`metadata.annotations[pub.kruise.io/protect-total-replicas]: "3000000000" is no whole number of 32 bits`,
+	}
+	if diff := cmp.Diff(want, got.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWhatCannotBeConvertedIsNamed(t *testing.T) {
 	for name, c := range map[string]struct{ object, to, want, field string }{
 		"no JSON":     {`{`, betaApps, "reading an object: ", ""},
@@ -42,16 +61,6 @@ func TestWhatCannotBeConvertedIsNamed(t *testing.T) {
 		},
 		"other version": {`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet"}`, "apps.kruise.io/v1", "only v1alpha1 and v1beta1 are known", ""},
 		"other kind":    {`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"EphemeralJob"}`, betaApps, "the kind is not one of ours, or has one version only", ""},
-		"a budget's operation": {
-			`{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"namespace":"shop","name":"web","annotations":{"kruise.io/pub-protect-operations":"DELETE,PATCH"}}}`,
-			"policy.kruise.io/v1beta1",
-			`converting policy.kruise.io/v1alpha1 PodUnavailableBudget shop/web to policy.kruise.io/v1beta1: metadata.annotations[kruise.io/pub-protect-operations]: "PATCH" is no operation, use a comma-separated list of DELETE, UPDATE, EVICT, RESIZE`,
-			"metadata.annotations[kruise.io/pub-protect-operations]",
-		},
-		"a budget's total": {
-			`{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"annotations":{"pub.kruise.io/protect-total-replicas":"3000000000"}}}`,
-			"policy.kruise.io/v1beta1", `"3000000000" is no whole number of 32 bits`, "metadata.annotations[pub.kruise.io/protect-total-replicas]",
-		},
 		"a field of another kind": {
 			`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"WorkloadSpread","spec":{"subsets":[{},7]}}`, betaApps,
 			"spec.subsets[1]: expected an object, found", "spec.subsets[1]",

@@ -208,6 +208,18 @@ func TestPodUnavailableBudget(t *testing.T) {
 		`
 metadata: {annotations: {kruise.io/pub-protect-operations: "DELETE, ,EVICT", pub.kruise.io/protect-total-replicas: " 10 "}}
 spec: {maxUnavailable: 1, protectOperations: [DELETE, EVICT], protectTotalReplicas: 10}`,
+	}, {
+		"what nobody understands in annotations stays in them",
+		`{metadata: {annotations: {kruise.io/pub-protect-operations: "DELETE, PATCH", pub.kruise.io/protect-total-replicas: "many"}}, spec: {maxUnavailable: 1}}`,
+		`
+metadata: {annotations: {kruise.io/pub-protect-operations: "DELETE, PATCH", pub.kruise.io/protect-total-replicas: "many"}}
+spec: {maxUnavailable: 1, protectOperations: [DELETE]}`,
+	}, {
+		"also where that is all that they say",
+		`{metadata: {annotations: {kruise.io/pub-protect-operations: "NO", pub.kruise.io/protect-total-replicas: "3000000000"}}, spec: {maxUnavailable: 1}}`,
+		`
+metadata: {annotations: {kruise.io/pub-protect-operations: "NO", pub.kruise.io/protect-total-replicas: "3000000000"}}
+spec: {maxUnavailable: 1}`,
 	}})
 	runExamples(t, "policy.kruise.io/PodUnavailableBudget", Alpha, []example{
 		{
@@ -233,8 +245,24 @@ metadata:
 spec: {}`,
 		},
 		{
-			"an operation that v1alpha1 refuses can still be read", `{metadata: {}, spec: {protectOperations: [PATCH]}}`,
-			`{metadata: {annotations: {kruise.io/pub-protect-operations: PATCH}}, spec: {}}`,
+			"an operation that v1alpha1 does not know can still be read", `{metadata: {}, spec: {protectOperations: [PATCH]}}`,
+			`
+metadata:
+  annotations:
+    kruise.io/pub-protect-operations: PATCH
+    conversion.fairlead.io/v1beta1-fields: '[{"path":"/spec/protectOperations","value":["PATCH"]},{"path":"/metadata/annotations/kruise.io~1pub-protect-operations","was":"#"}]'
+spec: {}`,
+		},
+		{
+			"a field that says something else wins over an annotation that nobody understands",
+			`{metadata: {annotations: {kruise.io/pub-protect-operations: "NO", pub.kruise.io/protect-total-replicas: "many"}}, spec: {protectOperations: [EVICT], protectTotalReplicas: 3}}`,
+			`
+metadata:
+  annotations:
+    kruise.io/pub-protect-operations: EVICT
+    pub.kruise.io/protect-total-replicas: "3"
+    conversion.fairlead.io/v1beta1-fields: '[{"path":"/metadata/annotations/kruise.io~1pub-protect-operations","value":"NO","was":"#"},{"path":"/metadata/annotations/pub.kruise.io~1protect-total-replicas","value":"many","was":"#"}]'
+spec: {}`,
 		},
 	})
 }

@@ -16,52 +16,58 @@ import (
 var budgetOperations = []string{"DELETE", "UPDATE", "EVICT", "RESIZE"}
 
 func unavailableBudgetUp(w *work) {
-	operations, total := readOperations(w), readTotal(w)
-	if operations == nil && total == nil || w.err != nil {
+	operations, total := said(w)
+	for _, item := range operations.unknown {
+		w.note(annotationPath(v1beta1.PubProtectOperationsAnnotation), "%q is no operation, of which there are %s", item, list(budgetOperations))
+	}
+	if total.unknown != "" {
+		w.note(annotationPath(v1beta1.PubProtectTotalReplicasAnnotation), "%q is no whole number of 32 bits", total.unknown)
+	}
+	if operations.known == nil && total.known == nil || w.err != nil {
 		return
 	}
 	spec := w.ensure(w.top, "spec")
 	if spec == nil {
 		return
 	}
-	if operations != nil {
-		spec.Set("protectOperations", quoteAll(operations))
+	if operations.known != nil {
+		spec.Set("protectOperations", quoteAll(operations.known))
 	}
-	if total != nil {
-		spec.Set("protectTotalReplicas", total)
+	if total.known != nil {
+		spec.Set("protectTotalReplicas", total.known)
 	}
 }
 
-// readOperations reads the comma list of the annotation; nil if it names none.
-func readOperations(w *work) []string {
+// saidOperations and saidTotal are what the annotations say. What nobody understands in them, because it was stored while nobody
+// judged it, must not keep the object from being read, and with it every list that it is in: it stays in the annotation, and a
+// write is judged by its rules.
+type (
+	saidOperations struct{ known, unknown []string }
+	saidTotal      struct {
+		known   jsontext.Value
+		unknown string
+	}
+)
+
+func said(w *work) (operations saidOperations, total saidTotal) {
 	text, _ := w.tag(annotations, v1beta1.PubProtectOperationsAnnotation)
-	var operations []string
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
 		switch {
 		case item == "":
 		case slices.Contains(budgetOperations, item):
-			operations = append(operations, item)
+			operations.known = append(operations.known, item)
 		default:
-			w.fail(annotationPath(v1beta1.PubProtectOperationsAnnotation), "%q is no operation, use a comma-separated list of %s",
-				item, list(budgetOperations))
+			operations.unknown = append(operations.unknown, item)
 		}
 	}
-	return operations
-}
-
-// readTotal reads the number of the annotation; nil if there is none.
-func readTotal(w *work) jsontext.Value {
-	text, there := w.tag(annotations, v1beta1.PubProtectTotalReplicasAnnotation)
-	if !there {
-		return nil
+	text, _ = w.tag(annotations, v1beta1.PubProtectTotalReplicasAnnotation)
+	if n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32); err == nil {
+		total.known = strconv.AppendInt(nil, n, 10)
+	} else {
+		total.unknown = text
 	}
-	total, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
-	if err != nil {
-		w.fail(annotationPath(v1beta1.PubProtectTotalReplicasAnnotation), "%q is no whole number of 32 bits", text)
-		return nil
-	}
-	return strconv.AppendInt(nil, total, 10)
+	return operations, total
 }
 
 func unavailableBudgetDown(w *work) {
@@ -75,13 +81,12 @@ func unavailableBudgetDown(w *work) {
 	if number := get(spec, "protectTotalReplicas"); w.expect(number, jsontext.KindNumber, "a number") {
 		total = number.Bytes()
 	}
-	// An annotation that says the same keeps its spelling.
-	said := &work{top: w.top}
-	if !slices.Equal(readOperations(said), operations) || said.err != nil || len(operations) == 0 {
+	// An annotation that says the same keeps its spelling, and one that says nothing which anybody understands stays as it is.
+	inOperations, inTotal := said(&work{top: w.top})
+	if stays := len(operations) > 0 || len(inOperations.unknown) > 0; !stays || !slices.Equal(inOperations.known, operations) {
 		setOrRemove(w, v1beta1.PubProtectOperationsAnnotation, strings.Join(operations, ","))
 	}
-	said = &work{top: w.top}
-	if string(readTotal(said)) != string(total) || said.err != nil {
+	if string(inTotal.known) != string(total) {
 		setOrRemove(w, v1beta1.PubProtectTotalReplicasAnnotation, string(total))
 	}
 	remove(spec, "protectOperations", "protectTotalReplicas", "ignoredPodSelector")

@@ -65,7 +65,7 @@ func daemonSet(version, name, status string) string {
 	return fmt.Sprintf(`{"apiVersion":"apps.kruise.io/%s","kind":"DaemonSet","metadata":{"name":%q,"uid":"x"},"status":%s}`, version, name, status)
 }
 
-const badBudget = `{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"namespace":"shop","name":"web","annotations":{"kruise.io/pub-protect-operations":"NO"}}}`
+const badBudget = `{"apiVersion":"policy.kruise.io/v1alpha1","kind":"PodUnavailableBudget","metadata":{"namespace":"shop","name":"web","annotations":{"kruise.io/pub-protect-operations":"DELETE"}},"spec":7}`
 
 func TestObjectsComeBackInTheirOrder(t *testing.T) {
 	for _, version := range []string{V1, V1Beta1} {
@@ -118,7 +118,7 @@ func TestAFailureNamesObjectAndField(t *testing.T) {
 		t.Errorf("HTTP %d: %+v", recorder.Code, answer.Response)
 	}
 	want := `request.objects[0]: converting policy.kruise.io/v1alpha1 PodUnavailableBudget shop/web to policy.kruise.io/v1beta1: ` +
-		`metadata.annotations[kruise.io/pub-protect-operations]: "NO" is no operation, use a comma-separated list of DELETE, UPDATE, EVICT, RESIZE; ` +
+		`spec: expected an object, found number; ` +
 		`request.objects[1]: found null, expected an object; ` +
 		`request.objects[2]: converting apps.kruise.io/v1alpha1 DaemonSet a to policy.kruise.io/v1beta1: the groups differ`
 	if diff := cmp.Diff(want, answer.Response.Result.Message); diff != "" {
