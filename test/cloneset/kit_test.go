@@ -124,6 +124,14 @@ func (w *world) namespace(name string) string {
 // run starts the process for the rest of the test.
 func (w *world) run(gates string) *recorder {
 	w.Helper()
+	written, stop := w.start(gates, 0)
+	w.Cleanup(stop)
+	return written
+}
+
+// start starts the process, which looks at everything again after each resync, and tells how to end it.
+func (w *world) start(gates string, resync time.Duration) (*recorder, func()) {
+	w.Helper()
 	written := &recorder{}
 	cfg := w.RESTConfig()
 	cfg.UserAgent, cfg.QPS, cfg.Burst = "kruise-manager", 300, 300
@@ -134,18 +142,17 @@ func (w *world) run(gates string) *recorder {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- controllers.Run(ctx, cfg, controllers.Options{
-			Gates: gateset, Log: logr.Discard(), MetricsAddr: "0", HealthAddr: "0", CacheSyncTimeout: time.Minute,
+			Gates: gateset, Log: logr.Discard(), MetricsAddr: "0", HealthAddr: "0", CacheSyncTimeout: time.Minute, Resync: resync,
 			Retries:  controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: time.Second, QPS: 10, Bucket: 100},
 			CloneSet: controllers.CloneSet{Workers: 3},
 		})
 	}()
-	w.Cleanup(func() {
+	return written, func() {
 		cancel()
 		if err := <-ended; err != nil {
 			w.Errorf("the controllers ended with %v", err)
 		}
-	})
-	return written
+	}
 }
 
 // runNodes starts the kubelet for the rest of the test.
@@ -228,6 +235,15 @@ func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// all are the writes since the last call, whatever became of them.
+func (r *recorder) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.list
+	r.list = nil
+	return list
+}
 
 // in counts the writes to the objects of a namespace since the last call, such as "PATCH pods/status", without
 // those that conflicted with someone else's.
