@@ -25,7 +25,7 @@ func TestPercent(t *testing.T) {
 func TestPacerFollowsTheHeap(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	debug.SetGCPercent(before)
-	err := paced(func() error {
+	err := paced("", func() error {
 		large := make([]byte, 200<<20)
 		got := 0
 		for deadline := time.Now().Add(10 * time.Second); got != growthPercent && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -44,5 +44,25 @@ func TestPacerFollowsTheHeap(t *testing.T) {
 	}
 	if got := debug.SetGCPercent(before); got != before {
 		t.Errorf("afterwards the target is %d, want %d as before", got, before)
+	}
+}
+
+// TestWhoSetsGOGCIsHeeded has a target that the pacer would never choose, with collections for it to act upon.
+func TestWhoSetsGOGCIsHeeded(t *testing.T) {
+	const chosen = 33
+	before := debug.SetGCPercent(chosen)
+	defer debug.SetGCPercent(before)
+	err := paced("33", func() error {
+		for range 3 {
+			runtime.GC()
+			time.Sleep(20 * time.Millisecond) // a cleanup runs after the collection
+		}
+		if got := debug.SetGCPercent(chosen); got != chosen {
+			t.Errorf("the target is %d, want %d as it was set", got, chosen)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -168,7 +169,7 @@ func (s *service) run(ctx context.Context, l listeners, background, until []task
 	start(living, background)
 	start(stopping, until)
 	s.options.Log.Info("Serving webhooks", "address", l.webhooks.Addr().String())
-	err := paced(func() error {
+	err := paced(os.Getenv("GOGC"), func() error {
 		return s.server.Serve(stopping, l.webhooks, s.options.ShutdownDelay, s.options.ShutdownGrace)
 	})
 	stop()
