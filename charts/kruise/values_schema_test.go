@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
@@ -86,4 +88,37 @@ func failurePolicyPattern(t *testing.T) *regexp.Regexp {
 		return regexp.MustCompile(pattern)
 	}
 	return nil
+}
+
+// The schema says of the verbosity what the program does with it.
+func TestTheVerbosityIsThatOfTheProgram(t *testing.T) {
+	flags := pflag.NewFlagSet("program", pflag.ContinueOnError)
+	(&logging.Flags{}).Add(flags)
+	loudest := regexp.MustCompile(`More than (\d+) is`).FindStringSubmatch(flags.Lookup("v").Usage)
+	if loudest == nil {
+		t.Fatalf("--v says %q, and not what is the most", flags.Lookup("v").Usage)
+	}
+	schema, err := os.ReadFile("values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Properties struct {
+			Manager struct {
+				Properties struct {
+					Log struct {
+						Properties struct {
+							Level struct{ Description string }
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(schema, &values); err != nil {
+		t.Fatal(err)
+	}
+	if got := values.Properties.Manager.Properties.Log.Properties.Level.Description; !strings.Contains(got, "0 to "+loudest[1]+";") {
+		t.Errorf("values.schema.json says of manager.log.level %q, but %s is the most", got, loudest[1])
+	}
 }

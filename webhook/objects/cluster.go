@@ -62,11 +62,11 @@ var backoff = wait.Backoff{Duration: 250 * time.Millisecond, Cap: 5 * time.Secon
 func (c *Cluster) Run(ctx context.Context) error {
 	var reflectors sync.WaitGroup
 	for _, f := range c.feeds {
-		retry := backoff
+		retry, log := backoff, f.quietly(c.log)
 		reflector := cache.NewReflectorWithOptions(f.listWatch(c.client), &Raw{}, f, cache.ReflectorOptions{
-			Name: f.kind.String(), TypeDescription: f.kind.String(), Logger: &c.log, Backoff: &retry,
+			Name: f.kind.String(), TypeDescription: f.kind.String(), Logger: &log, Backoff: &retry,
 		})
-		reflectors.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, c.log)) })
+		reflectors.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, log)) })
 	}
 	reflectors.Wait()
 	return nil

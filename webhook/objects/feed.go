@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"sync"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -31,6 +32,8 @@ type feed struct {
 	// without notes that the kind is Optional and was not installed when it was asked for. An API server that is away later
 	// does not change that: a replica that was ready goes on serving.
 	without bool
+	// toldMissing notes that the log says so.
+	toldMissing bool
 }
 
 var _ cache.ReflectorStore = (*feed)(nil)
@@ -59,7 +62,47 @@ func (f *feed) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.failure = err
-	f.without = f.without || f.kind.Optional && apierrors.IsNotFound(err)
+	if !f.dispensable(err) {
+		return
+	}
+	f.without = true
+	if !f.toldMissing {
+		f.toldMissing = true
+		f.log.Info("This kind is not installed; nothing of it counts until it is", "resource", f.kind.String(), "version", f.kind.Version)
+	}
+}
+
+// dispensable tells whether an error says no more than that a kind is not there which need not be. It comes again with each attempt.
+func (f *feed) dispensable(err error) bool { return f.kind.Optional && apierrors.IsNotFound(err) }
+
+// quietly is a log of what the reflector says, but for what failed has told already.
+func (f *feed) quietly(log klog.Logger) klog.Logger {
+	if log.GetSink() == nil {
+		return log // nothing is written anyway
+	}
+	return log.WithSink(withoutRepeats{log.GetSink(), f})
+}
+
+type withoutRepeats struct {
+	logr.LogSink
+	feed *feed
+}
+
+// Error implements logr.LogSink.
+func (w withoutRepeats) Error(err error, msg string, keysAndValues ...any) {
+	if !w.feed.dispensable(err) {
+		w.LogSink.Error(err, msg, keysAndValues...)
+	}
+}
+
+// WithValues implements logr.LogSink.
+func (w withoutRepeats) WithValues(keysAndValues ...any) logr.LogSink {
+	return withoutRepeats{w.LogSink.WithValues(keysAndValues...), w.feed}
+}
+
+// WithName implements logr.LogSink.
+func (w withoutRepeats) WithName(name string) logr.LogSink {
+	return withoutRepeats{w.LogSink.WithName(name), w.feed}
 }
 
 // begin notes that the reflector begins a list or a watch, and gives it a number.
@@ -116,6 +159,10 @@ func (f *feed) Replace(list []any, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.complete = true
+	if f.toldMissing {
+		f.toldMissing = false
+		f.log.Info("This kind is installed now", "resource", f.kind.String(), "version", f.kind.Version)
+	}
 	return nil
 }
 
