@@ -94,9 +94,13 @@ func (d *definitions) register(ctx context.Context) (outcome, error) {
 
 func (d *definitions) registerOne(ctx context.Context, w wanted, name string, served bool) (outcome, error) {
 	live, there, err := d.store.read(ctx, name)
-	if err != nil || !there {
+	if err != nil {
 		d.registrar.metrics.registered.WithLabelValues(name).Set(0)
 		return outcome{}, err
+	}
+	if !there { // a cluster may do without a kind
+		d.registrar.metrics.registered.DeleteLabelValues(name)
+		return outcome{}, nil
 	}
 	c := d.converting(w)
 	unproven := c.needsProof(w, live)

@@ -107,6 +107,9 @@ func (r *Registrar) keep(ctx context.Context, trouble string, round func(context
 	for ctx.Err() == nil {
 		result, err := round(ctx)
 		idle := resync
+		if ctx.Err() == nil && !apierrors.IsConflict(err) {
+			r.troubles.note(trouble, err)
+		}
 		switch {
 		case err != nil:
 			if idle = retry.next(); ctx.Err() == nil && !apierrors.IsConflict(err) {

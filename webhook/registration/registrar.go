@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
-// Options are what a Registrar needs; all are required except InjectedBundle, Inject, Others, Conversion, Policies
-// and Leading.
+// Options are what a Registrar needs; all are required except InjectedBundle, Inject, Others, Conversion, Policies,
+// Leading and Trouble.
 type Options struct {
 	Client kubernetes.Interface
 	// Config is complete (table.Config.Complete).
@@ -41,6 +41,8 @@ type Options struct {
 	Policies Policies
 	// Leading is called while this replica holds the Lease, until ctx ends; nil for nothing.
 	Leading func(ctx context.Context)
+	// Trouble is told of what keeps this replica, as the leader, from registering, when that lasts; nil for nobody.
+	Trouble func(what string, err error)
 }
 
 // Registrar keeps the webhook configurations, and the conversion of definitions.
@@ -50,6 +52,7 @@ type Registrar struct {
 	replicas replicas
 	proof    *proof
 	metrics  metrics
+	troubles *troubles
 	// definitions is nil without Options.Conversion.
 	definitions *definitions
 
@@ -83,6 +86,7 @@ func New(o Options) (*Registrar, error) {
 		replicas: asked,
 		proof:    &proof{replicas: asked, services: []string{o.Config.Service}, own: o.Certificates.Bundle, clock: o.Clock},
 		metrics:  m,
+		troubles: newTroubles(o.Trouble, o.Clock.Now),
 		settled:  map[which]*table.Configuration{},
 		waiting:  map[which]string{},
 

@@ -139,6 +139,7 @@ func (c Cluster) addService(ctx context.Context, whole *assembled, registry *pro
 		Identity: c.Identity, Clock: clock.RealClock{}, Registerer: registry, Conversion: conversion,
 		InjectedBundle: c.external(), Inject: c.InjectionAnnotations, Others: whole.certificates.others,
 		Policies: whole.policies, Leading: whole.policies.statuses(context.WithoutCancel(ctx), client).Run,
+		Trouble: troubleEvents(context.WithoutCancel(ctx), client, config.Namespace, c.Identity),
 	})
 	if err != nil {
 		return err
