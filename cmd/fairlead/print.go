@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -128,5 +129,5 @@ func printDocument(out io.Writer, object any) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "---\n%s", text)
-	return err
+	return terminal.Unwritten(err)
 }

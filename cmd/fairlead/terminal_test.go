@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,6 +43,38 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		err := execute(newRootCommand("fairlead", none), &out, strings.Fields(args)...)
 		if terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: exit %d, %v, want %q", args, terminal.ExitCode(err), err, want)
+		}
+	}
+}
+
+// fullDisk takes some bytes and then none.
+type fullDisk struct{ room int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if n := min(len(p), d.room); n < len(p) {
+		d.room = 0
+		return n, syscall.ENOSPC
+	}
+	d.room -= len(p)
+	return len(p), nil
+}
+
+// An answer that nobody has whole is not one that something is denied.
+func TestAnAnswerThatCannotBeWritten(t *testing.T) {
+	const examples = "../../docs/examples/objects"
+	pod := "-f " + examples + "/03-ordered-pod.yaml --objects " + examples
+	for _, args := range []string{
+		"review " + pod, "review -o json " + pod, "review -o yaml " + pod, "explain pod " + pod, "explain pod -o json " + pod,
+		"webhook print", "policy native", "version",
+	} {
+		for _, room := range []int{0, 10} {
+			root := newRootCommand("fairlead", none)
+			root.SetOut(&fullDisk{room})
+			root.SetErr(io.Discard)
+			root.SetArgs(strings.Fields(args))
+			if err := root.ExecuteContext(t.Context()); terminal.ExitCode(err) != terminal.ExitUnwritten || !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("%s: exit %d, %v", args, terminal.ExitCode(err), err)
+			}
 		}
 	}
 }

@@ -19,6 +19,8 @@ const (
 	ExitUsage = 2
 	// ExitUnreachable: the cluster, or something in it that is needed for an answer, could not be read.
 	ExitUnreachable = 3
+	// ExitUnwritten: the answer could not be written where it was wanted, so that nobody has it whole.
+	ExitUnwritten = 4
 	// ExitInterrupted: the person broke it off, as shells say it.
 	ExitInterrupted = 130
 )
@@ -40,6 +42,9 @@ func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, 
 
 // Unreachable makes an error one of the cluster.
 func Unreachable(err error) error { return withCode(ExitUnreachable, err) }
+
+// Unwritten makes an error one of writing the answer.
+func Unwritten(err error) error { return withCode(ExitUnwritten, err) }
 
 func withCode(code int, err error) error {
 	if err == nil {

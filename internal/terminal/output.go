@@ -32,7 +32,7 @@ func (o *Output) Check() error {
 	return Usagef("reading --output: %q is no format, there are text, json and yaml", o.format)
 }
 
-// Print writes a value as the flag says; text writes it for people.
+// Print writes a value as the flag says; text writes it for people. What goes wrong is an error of ExitUnwritten.
 func (o *Output) Print(out io.Writer, getenv func(string) string, value any, text func(*Text)) error {
 	switch o.format {
 	case "json":
@@ -40,7 +40,7 @@ func (o *Output) Print(out io.Writer, getenv func(string) string, value any, tex
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(value); err != nil {
-			return fmt.Errorf("printing: %w", err)
+			return Unwritten(fmt.Errorf("printing: %w", err))
 		}
 		return nil
 	case "yaml":
@@ -49,14 +49,14 @@ func (o *Output) Print(out io.Writer, getenv func(string) string, value any, tex
 			_, err = out.Write(encoded)
 		}
 		if err != nil {
-			return fmt.Errorf("printing: %w", err)
+			return Unwritten(fmt.Errorf("printing: %w", err))
 		}
 		return nil
 	}
 	t := &Text{out: out, coloured: Coloured(out, getenv)}
 	text(t)
 	if t.err != nil {
-		return fmt.Errorf("printing: %w", t.err)
+		return Unwritten(fmt.Errorf("printing: %w", t.err))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, 0}, {errors.New("anything"), 1}, {Usagef("x"), 2}, {Unreachable(errors.New("x")), 3},
+		{nil, 0}, {errors.New("anything"), 1}, {Usagef("x"), 2}, {Unreachable(errors.New("x")), 3}, {Unwritten(errors.New("x")), 4}, {Unwritten(nil), 0},
 		{fmt.Errorf("wrapped: %w", Usagef("x")), 2}, {Found(&cobra.Command{}, ExitFound), 1}, {Found(&cobra.Command{}, ExitUnreachable), 3},
 		{Found(&cobra.Command{}, ExitOK), 0}, {Usage(nil), 0},
 	} {

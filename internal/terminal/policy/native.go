@@ -24,7 +24,7 @@ func newNativeCommand(program terminal.Program) *cobra.Command {
 			fairlead policy native --feature-gates DeletionProtectionForCRDCascadingGate=true`),
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return native.Write(cmd.OutOrStdout(), native.Policies(gates))
+			return terminal.Unwritten(native.Write(cmd.OutOrStdout(), native.Policies(gates)))
 		},
 	}
 	gates.AddFlag(cmd.Flags())
