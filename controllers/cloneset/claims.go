@@ -22,6 +22,9 @@ type OrphanClaim struct {
 // planOrphanClaims cleans up after Pods that someone else ended, if claims are not reused (cloneset.md §3.5), and after
 // those whose creation failed and that are no longer wanted.
 func (p *planner) planOrphanClaims() {
+	if len(p.seen.claims) == 0 {
+		return
+	}
 	active := idsOf(p.seen.pods.Active)
 	for _, c := range p.seen.claims {
 		id := c.Labels[v1beta1.CloneSetInstanceIDLabel]

@@ -34,10 +34,13 @@ type groups struct {
 }
 
 func (p *planner) classify() groups {
-	g := groups{places: map[*corev1.Pod]place{}, asked: map[*corev1.Pod]bool{}}
+	g := groups{places: make(map[*corev1.Pod]place, len(p.seen.pods.Active)), asked: map[*corev1.Pod]bool{}}
 	for _, pod := range p.seen.pods.Active {
-		g.asked[pod] = podstate.SpecifiedDelete(pod) || slices.Contains(p.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
-		g.places[pod] = p.placeOf(pod, g.asked[pod])
+		asked := podstate.SpecifiedDelete(pod) || slices.Contains(p.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
+		if asked {
+			g.asked[pod] = true
+		}
+		g.places[pod] = p.placeOf(pod, asked)
 		if isAt(pod, p.update) {
 			g.updateNew = append(g.updateNew, pod)
 		} else {

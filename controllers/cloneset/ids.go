@@ -58,6 +58,9 @@ func (m *memory) setIDs(set *v1beta1.CloneSet, unmade, ended []string) {
 // there as if nothing had been.
 func (m *memory) idsOf(set *v1beta1.CloneSet, pods claim.Pods) (unmade, ended []string) {
 	m.withIDs(set, func(known *ids) { unmade, ended = slices.Clone(known.unmade), slices.Clone(known.ended) })
+	if len(unmade)+len(ended) == 0 {
+		return nil, nil
+	}
 	active := idsOf(pods.Active)
 	return without(unmade, active, idsOf(pods.Inactive), idsOf(pods.Release)), without(ended, active)
 }

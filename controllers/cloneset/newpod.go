@@ -82,7 +82,7 @@ func (p *planner) revisionLabels(at *appsv1.ControllerRevision) map[string]strin
 }
 
 func idsOf(pods []*corev1.Pod) map[string]bool {
-	ids := map[string]bool{}
+	ids := make(map[string]bool, len(pods))
 	for _, pod := range pods {
 		ids[pod.Labels[v1beta1.CloneSetInstanceIDLabel]] = true
 	}

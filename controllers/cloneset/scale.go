@@ -104,6 +104,9 @@ func (p *planner) undelete(hooks lifecycle.Hooks) []*corev1.Pod {
 const mostNew = 500
 
 func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
+	if numbers.Create == 0 {
+		return nil
+	}
 	free, used := p.knownIDs()
 	next := p.ids(free, used)
 	for i := range min(numbers.Create-p.heldBack(numbers.Create-len(free)), mostNew) {

@@ -65,7 +65,7 @@ func TestPodsWakeTheirCloneSets(t *testing.T) {
 		}
 	}
 	w.reconciler.memory.with(types.NamespacedName{Name: "big"}, func(r *remembered) { r.pods = 5000 })
-	if got := w.reconciler.memory.pause(types.NamespacedName{Name: "big"}); got != 250*time.Millisecond {
+	if got := w.reconciler.memory.pause(types.NamespacedName{Name: "big"}); got != 500*time.Millisecond {
 		t.Errorf("events of 5000 Pods are gathered for %s", got)
 	}
 }

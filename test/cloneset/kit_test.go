@@ -48,13 +48,18 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOn(t, cluster.Options{Level: cluster.LevelAPIServer})
+}
+
+func newWorldOn(t *testing.T, o cluster.Options) *world {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := cluster.ForTest(t, cluster.Options{Level: cluster.LevelAPIServer})
+	c := cluster.ForTest(t, o)
 	fast := c.RESTConfig()
 	fast.QPS, fast.Burst = 1000, 1000
 	plain, err := client.New(fast, client.Options{Scheme: scheme})

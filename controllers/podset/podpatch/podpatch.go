@@ -23,7 +23,7 @@ type Patch struct {
 
 // New is an empty patch. It applies only to the Pod with this UID, not to a later one of its name.
 func New(pod *corev1.Pod) *Patch {
-	return &Patch{uid: pod.UID, metadata: map[string]any{}, containers: map[string]map[string]any{}}
+	return &Patch{uid: pod.UID}
 }
 
 // Guard makes the patch apply only to the Pod as it is now: what was read of it decides what is written.
@@ -35,7 +35,7 @@ func (p *Patch) Guard(pod *corev1.Pod) *Patch {
 // Metadata adds a strategic merge patch of metadata, such as strategicpatch makes of two templates. Later changes to
 // the same labels and annotations win.
 func (p *Patch) Metadata(patch map[string]any) *Patch {
-	mergeInto(p.metadata, patch)
+	mergeInto(p.meta(), patch)
 	return p
 }
 
@@ -56,11 +56,19 @@ func mergeInto(to, from map[string]any) {
 	}
 }
 
+// meta is made when it is needed: of the patches of many Pods most stay empty.
+func (p *Patch) meta() map[string]any {
+	if p.metadata == nil {
+		p.metadata = map[string]any{}
+	}
+	return p.metadata
+}
+
 func (p *Patch) section(name string) map[string]any {
 	section, ok := p.metadata[name].(map[string]any)
 	if !ok {
 		section = map[string]any{}
-		p.metadata[name] = section
+		p.meta()[name] = section
 	}
 	return section
 }
@@ -90,7 +98,7 @@ func (p *Patch) AddFinalizers(finalizers ...string) *Patch {
 		for _, f := range finalizers {
 			listed = append(listed, f)
 		}
-		p.metadata["finalizers"] = listed
+		p.meta()["finalizers"] = listed
 	}
 	return p
 }
@@ -108,6 +116,9 @@ func (p *Patch) Resources(container string, resources corev1.ResourceRequirement
 }
 
 func (p *Patch) container(name string) map[string]any {
+	if p.containers == nil {
+		p.containers = map[string]map[string]any{}
+	}
 	if p.containers[name] == nil {
 		p.containers[name] = map[string]any{"name": name}
 	}
@@ -119,7 +130,7 @@ func (p *Patch) Empty() bool { return len(p.metadata) == 0 && len(p.containers) 
 
 // Meta is what the patch has of metadata, with what it applies to.
 func (p *Patch) Meta() map[string]any {
-	metadata := maps.Clone(p.metadata)
+	metadata := maps.Clone(p.meta())
 	metadata["uid"] = p.uid
 	if p.resourceVersion != "" {
 		metadata["resourceVersion"] = p.resourceVersion

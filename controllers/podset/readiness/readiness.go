@@ -32,7 +32,7 @@ var (
 // keysOf are those in the condition's message. A message that is no list says nothing we could keep.
 func keysOf(c *corev1.PodCondition) []Key {
 	var keys []Key
-	if c == nil || json.Unmarshal([]byte(c.Message), &keys) != nil {
+	if c == nil || c.Message == "" || c.Message == "[]" || json.Unmarshal([]byte(c.Message), &keys) != nil {
 		return nil
 	}
 	return keys

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -81,5 +82,7 @@ func (w *world) spend(ctx context.Context, name string, set *v1beta1.CloneSet, p
 		return 0, err
 	}
 	after, err := w.controllers.cpu()
-	return (after - before) / time.Duration(pods), err
+	each := (after - before) / time.Duration(pods)
+	fmt.Fprintf(os.Stderr, "%s: %v for each Pod\n", name, each)
+	return each, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -80,6 +81,7 @@ func (w *world) runRace(ctx context.Context, ns string, t *times, scale, update 
 	}
 	took, err = w.timed(ctx, ns, "bank.test/web:v2", w.raced, update)
 	t.update = append(t.update, took)
+	fmt.Fprintf(os.Stderr, "%s: scaled in %v, updated in %v\n", ns, t.scale[len(t.scale)-1], took)
 	return err
 }
 

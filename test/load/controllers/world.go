@@ -163,10 +163,13 @@ func (w *world) namespace(ctx context.Context, name string) error {
 // remove takes a namespace away with all in it: first what makes Pods, then the Pods.
 func (w *world) remove(ctx context.Context, name string) error {
 	for _, kind := range []client.Object{&v1beta1.CloneSet{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}} {
-		// More than one round: a Pod may be on its way while its maker goes.
-		if err := w.DeleteAllOf(ctx, kind, client.InNamespace(name), client.GracePeriodSeconds(0),
-			client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-			return fmt.Errorf("emptying namespace %s: %w", name, err)
+		// Thousands may take longer than a request: then the next one goes on.
+		err := eventually(ctx, "namespace "+name+" is empty", func() error {
+			return w.DeleteAllOf(ctx, kind, client.InNamespace(name), client.GracePeriodSeconds(0),
+				client.PropagationPolicy(metav1.DeletePropagationBackground))
+		})
+		if err != nil {
+			return err
 		}
 	}
 	if err := client.IgnoreNotFound(w.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})); err != nil {
