@@ -14,6 +14,6 @@ func NewCommand(program terminal.Program) *cobra.Command {
 		Args:  terminal.Args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newNativeCommand(program))
+	cmd.AddCommand(newTestCommand(program), newCheckCommand(program), newNativeCommand(program))
 	return cmd
 }

@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
+)
+
+const (
+	regoSuffix = ".rego"
+	testSuffix = "_test.rego"
+)
+
+// found is a set that was found, not yet read.
+type found struct {
+	// name is what the set is called, and where what the person finds it by: a folder, or a file with a line.
+	name, where string
+	files       map[string]string
+}
+
+// load finds the sets that arguments name: folders with rules in them or below, files with rules, and files with ConfigMaps.
+func load(args []string, stdin io.Reader) ([]found, error) {
+	var all []found
+	for _, arg := range args {
+		sets, err := loadOne(arg, stdin)
+		if err != nil {
+			return nil, terminal.Usage(err)
+		}
+		all = append(all, sets...)
+	}
+	for i, set := range all {
+		if other := slices.IndexFunc(all[:i], func(f found) bool { return f.where == set.where && f.name == set.name }); other >= 0 {
+			return nil, terminal.Usagef("reading %s: it is named twice", set.where)
+		}
+	}
+	return all, nil
+}
+
+func loadOne(arg string, stdin io.Reader) ([]found, error) {
+	if arg == "-" {
+		return fromManifests(arg, stdin)
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading a set: %w", err)
+	case info.IsDir():
+		return fromFolder(arg)
+	case strings.HasSuffix(arg, regoSuffix):
+		return fromFile(arg)
+	default:
+		return fromManifests(arg, stdin)
+	}
+}
+
+// fromFolder are the sets in a folder and below: each folder with rules is one, called by its name.
+func fromFolder(root string) ([]found, error) {
+	var all []found
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if path != root && strings.HasPrefix(entry.Name(), ".") {
+			return fs.SkipDir
+		}
+		set, err := fromFiles(path, func(string) bool { return true })
+		if err == nil && set != nil {
+			all = append(all, *set)
+		}
+		return err
+	})
+	if err == nil && len(all) == 0 {
+		err = errors.New("there is no file with rules in it: one whose name ends with .rego")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder %s: %w", root, err)
+	}
+	return all, nil
+}
+
+// fromFile is the set of one file, with its tests and the settings beside it.
+func fromFile(path string) ([]found, error) {
+	rules := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), testSuffix), regoSuffix)
+	set, err := fromFiles(filepath.Dir(path), func(name string) bool {
+		return name == rules+regoSuffix || name == rules+testSuffix || name == userpolicy.SettingsFile
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the file %s: %w", path, err)
+	}
+	set.where = path
+	return []found{*set}, nil
+}
+
+// fromFiles is the set of those files of a folder that are wanted; nil if there are none with rules.
+func fromFiles(folder string, wanted func(name string) bool) (*found, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	set := &found{name: filepath.Base(whole), where: folder, files: make(map[string]string)}
+	hasRules := false
+	for _, entry := range entries {
+		name := entry.Name()
+		rego := strings.HasSuffix(name, regoSuffix)
+		if entry.IsDir() || !wanted(name) || !rego && name != userpolicy.SettingsFile {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		set.files[name] = string(content)
+		hasRules = hasRules || rego
+	}
+	if !hasRules {
+		return nil, nil
+	}
+	return set, nil
+}
+
+// fromManifests are the labelled ConfigMaps of a file.
+func fromManifests(file string, stdin io.Reader) ([]found, error) {
+	documents, err := terminal.ReadFiles([]string{file}, stdin)
+	if err != nil {
+		return nil, err
+	}
+	var all []found
+	for _, document := range documents {
+		var c corev1.ConfigMap
+		if err := json.Unmarshal(document.JSON, &c); err != nil || c.Kind != "ConfigMap" || c.Labels[sources.Label] != "true" {
+			continue
+		}
+		all = append(all, found{name: c.Name, where: document.Where, files: c.Data})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("reading %s: it has no ConfigMap with the label %s=true", file, sources.Label)
+	}
+	return all, nil
+}
