@@ -90,7 +90,7 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	r.refresh(ctx, p, o)
 	if !scaled {
 		o.begin(r.Clock)
-		r.move(ctx, p, o)
+		r.move(ctx, set, p, o)
 	}
 	return o
 }

@@ -87,14 +87,14 @@ func (r *Reconciler) askBudget(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // move brings Pods to another revision. The first error, or the first refusal of a budget, ends the wave.
-func (r *Reconciler) move(ctx context.Context, p *Plan, o *outcome) {
+func (r *Reconciler) move(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) {
 	if o.updateErr != nil {
 		return
 	}
 	var mutex sync.Mutex
 	refused := false
 	n, err := o.forEach(len(p.Moves), func(i int) error {
-		wait, err := r.moveOne(ctx, p.Moves[i], o)
+		wait, err := r.moveOne(ctx, set, p.Moves[i], o)
 		mutex.Lock()
 		defer mutex.Unlock()
 		if errors.Is(err, errRefused) {
@@ -118,7 +118,7 @@ func withoutRefusals(err error) error {
 	return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(e error) bool { return errors.Is(e, errRefused) })...)
 }
 
-func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Duration, error) {
+func (r *Reconciler) moveOne(ctx context.Context, set *v1beta1.CloneSet, m Move, o *outcome) (time.Duration, error) {
 	if m.Err != nil {
 		o.failed(failedUpdatePodInPlace, m.Err)
 		return 0, m.Err
@@ -126,12 +126,7 @@ func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Dura
 	pod := m.Pod.DeepCopy()
 	switch m.How {
 	case Recreate:
-		err := r.writePod(ctx, pod, nil, podpatch.New(pod).Label(v1beta1.SpecifiedDeleteLabel, "true"))
-		if err == nil {
-			o.normal(successfulUpdatePodReCreate, "marked Pod %s to be recreated at %s", pod.Name, m.To.Name)
-		}
-		o.failed(failedUpdatePodReCreate, err)
-		return 0, err
+		return 0, r.recreate(ctx, set, pod, m, o)
 	case Change:
 		if err := r.askBudget(ctx, pod); err != nil {
 			return 0, err
@@ -145,6 +140,25 @@ func (r *Reconciler) moveOne(ctx context.Context, m Move, o *outcome) (time.Dura
 	default:
 		return 0, r.prepareUpdate(ctx, pod, m)
 	}
+}
+
+// recreate makes room for a Pod at the other revision.
+func (r *Reconciler) recreate(ctx context.Context, set *v1beta1.CloneSet, pod *corev1.Pod, m Move, o *outcome) error {
+	var err error
+	if m.Removal != nil {
+		err = r.removeOne(ctx, set, *m.Removal)
+	} else {
+		err = r.writePod(ctx, pod, nil, podpatch.New(pod).Label(v1beta1.SpecifiedDeleteLabel, "true"))
+	}
+	switch {
+	case err != nil:
+		o.failed(failedUpdatePodReCreate, err)
+	case m.Removal != nil:
+		o.normal(successfulUpdatePodReCreate, "deleted Pod %s to recreate it at %s", pod.Name, m.To.Name)
+	default:
+		o.normal(successfulUpdatePodReCreate, "marked Pod %s to be recreated at %s", pod.Name, m.To.Name)
+	}
+	return err
 }
 
 // prepareUpdate takes the Pod out of service if its hook wants that, and enters the state in which users' operators give

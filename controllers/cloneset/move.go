@@ -22,7 +22,7 @@ type How int
 
 // The ways.
 const (
-	// Recreate marks the Pod for deletion; scaling replaces it.
+	// Recreate deletes the Pod, or marks it for deletion if a hook holds it; scaling replaces it.
 	Recreate How = iota
 	// Prepare asks the hook for its consent.
 	Prepare
@@ -41,6 +41,9 @@ type Move struct {
 	Labels       map[string]string
 	Change       *inplace.Change
 	GraceSeconds int32
+	// Removal is of a Pod to recreate that nothing holds. The mark by which it would be asked to be deleted is a write that
+	// nobody reads: the limit for updates leaves as many Pods available as that for deletions.
+	Removal *Removal
 	// Hook is the inPlaceUpdate hook, for preparing.
 	Hook *v1beta1.LifecycleHook
 	// Err is why the Pod cannot be moved; nothing after it is done.
@@ -133,7 +136,7 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (Move, bool) {
 	m := Move{Pod: pod, To: target}
 	if policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
-		return m, true
+		return p.recreate(m), true
 	}
 	change, err := p.change(pod, target, changes)
 	var impossible *inplace.NotPossibleError
@@ -141,11 +144,18 @@ func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, chang
 	case err == nil:
 		return p.moveInPlace(m, change)
 	case errors.As(err, &impossible) && policyOf(p.set) != v1beta1.InPlaceOnlyPodUpdateStrategyType:
-		return m, true
+		return p.recreate(m), true
 	default:
 		m.Err = fmt.Errorf("updating Pod %s to %s: %w", pod.Name, target.Name, err)
 		return m, true
 	}
+}
+
+func (p *planner) recreate(m Move) Move {
+	if r := p.removal(m.Pod, lifecycle.HooksOf(p.set.Spec.Lifecycle)); !r.Prepare {
+		m.Removal = &r
+	}
+	return m
 }
 
 func (p *planner) moveInPlace(m Move, change *inplace.Change) (Move, bool) {

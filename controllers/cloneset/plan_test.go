@@ -98,7 +98,7 @@ func TestNoPlanBreaksTheBounds(t *testing.T) {
 			}
 		}
 		for _, m := range p.Moves {
-			if podstate.Healthy(m.Pod) && m.How != Recreate {
+			if podstate.Healthy(m.Pod) && (m.How != Recreate || m.Removal != nil) {
 				down[m.Pod.Name] = true
 			}
 		}

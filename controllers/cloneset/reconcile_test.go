@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
 
 func TestScaleOutInAndOut(t *testing.T) {
@@ -37,6 +39,30 @@ func TestRecreate(t *testing.T) {
 	}
 	if n := len(w.revisions()); n != 2 {
 		t.Errorf("there are %d revisions", n)
+	}
+}
+
+// TestOnlyWhatIsHeldIsMarkedToBeRecreated counts what recreating a Pod writes.
+func TestOnlyWhatIsHeldIsMarkedToBeRecreated(t *testing.T) {
+	hooked := func(s *cloneSet) {
+		s.Spec.Template.Labels["hook"] = "on"
+		s.Spec.Lifecycle = &v1beta1.Lifecycle{PreDelete: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
+	}
+	for name, tt := range map[string]struct {
+		edit setEdit
+		want []string
+	}{
+		"free": {func(*cloneSet) {}, []string{"create ControllerRevision", "delete Pod", "status CloneSet"}},
+		"held": {hooked, []string{"create ControllerRevision", "patch Pod", "status CloneSet"}},
+	} {
+		w := newWorld(t, limits("0", "1", "0"), tt.edit)
+		w.settle()
+		w.writes = nil
+		w.edit(image("web:2"))
+		w.sync()
+		if diff := cmp.Diff(tt.want, w.writes); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func writes(w *world, written *recorder) {
 	time.Sleep(3 * time.Second)
 	got = written.in(ns)
 	delete(got, "PATCH clonesets/status")
-	want := map[string]int{"POST controllerrevisions": 1, "POST pods": 3, "DELETE pods": 3, "PATCH pods": 3, "PATCH pods/status": 3}
+	want := map[string]int{"POST controllerrevisions": 1, "POST pods": 3, "DELETE pods": 3, "PATCH pods/status": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.Errorf("recreating: %s", diff)
 	}
