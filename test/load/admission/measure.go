@@ -100,7 +100,7 @@ func (b *bench) startFairlead(ctx context.Context, s scenario, at addresses) (*s
 		argv = append(argv, "--kubeconfig", b.kubeconfig, "--register=false")
 	} else {
 		objects := filepath.Join(b.dir, "objects-"+at.webhook)
-		if err := writeObjects(objects, s.sidecarSets); err != nil {
+		if err := writeObjects(objects, s); err != nil {
 			return nil, err
 		}
 		argv = append(argv, "--standalone", "--objects", objects)
@@ -110,7 +110,16 @@ func (b *bench) startFairlead(ctx context.Context, s scenario, at addresses) (*s
 	}
 	ready, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return start(ready, b.dir, "fairlead-"+at.webhook, exchange{url: "https://" + at.webhook + s.path, body: s.body, answer: s.answer}, argv...)
+	url := "https://" + at.webhook + s.path
+	first := exchange{url: url, body: s.body, answer: s.answer}
+	if s.refused != nil {
+		first.body, first.answer = s.refused, denied
+	}
+	started, err := start(ready, b.dir, "fairlead-"+at.webhook, first, argv...)
+	if err == nil {
+		started.exchange.body, started.exchange.answer = s.body, s.answer
+	}
+	return started, err
 }
 
 // sample is what one review costs: CPU time of the server, the latency that 99 of 100 stay below, and reads from the API
@@ -158,9 +167,14 @@ func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
 	}, err
 }
 
-// writeObjects writes n SidecarSets, of which the first matches the review's Pod, and its budget as one List.
-func writeObjects(dir string, n int) error {
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append(reviews.SidecarSets(n), reviews.Budget())})
+// writeObjects writes a scenario's SidecarSets, of which the first matches the review's Pod, its budget and its policies as one
+// List.
+func writeObjects(dir string, s scenario) error {
+	items := append(reviews.SidecarSets(s.sidecarSets), reviews.Budget())
+	if s.policies > 0 {
+		items = append(items, reviews.Policies(s.policies-concerned))
+	}
+	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,10 @@ type scenario struct {
 	sidecarSets int
 	// inCluster says that the service needs an API server, which the harness plays.
 	inCluster bool
+	// policies is how many users' rules there are; 0 for no set.
+	policies int
+	// refused is a body that must be refused before anything is measured, where consent may also mean that nobody looked.
+	refused []byte
 	// gates are those that differ from their defaults.
 	gates  string
 	target target
@@ -47,11 +51,20 @@ const (
 	converted = `"status":"Success"`
 )
 
+// concerned is how many users' rules are for Pods.
+const concerned = 3
+
 func scenarios() []scenario {
 	const pods = "/mutate-pod"
 	first := scenario{
 		name: "Pod that matches 1 of 1 SidecarSets", path: pods, body: reviews.Matched(), answer: patched, sidecarSets: 1, target: target{ratio: 1.6},
 	}
+	alone := scenario{
+		name: "Pod through 3 users' rules", path: reviews.PoliciesPath, body: reviews.Matched(), answer: accepted, refused: reviews.Unmatched(),
+		policies: concerned,
+	}
+	among := alone
+	among.name, among.policies, among.target = "Pod through 200 users' rules, of which 3 concern it", 200, target{ratio: 1.3, of: &alone}
 	list := []scenario{first}
 	for _, n := range []int{100, 1000, 10000} {
 		list = append(list, scenario{
@@ -89,6 +102,7 @@ func scenarios() []scenario {
 			name: "CloneSet CREATE through all rules", path: "/validate-apps-kruise-io-cloneset", answer: accepted, sidecarSets: 1,
 			body: reviews.Workload(), target: target{ratio: 8},
 		},
+		among,
 		scenario{
 			name: "Conversion of a SidecarSet", path: "/convert", body: reviews.Conversion(), answer: converted, sidecarSets: 1, target: target{ratio: 2},
 		},
