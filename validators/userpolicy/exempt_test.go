@@ -1,0 +1,87 @@
+package userpolicy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/webhook/admission"
+)
+
+// All of what an exemption names must hold, of each list one element, and only until it ends.
+func TestExemptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		exemption string
+		want      int // violations that are left of two
+		exempt    int // and those that are told of as exempt
+	}{
+		"nobody":                      {"", 2, 0},
+		"the user":                    {"{users: [bob, ada]}", 0, 0},
+		"another user":                {"{users: [bob]}", 2, 0},
+		"a group":                     {"{groups: [dev]}", 0, 0},
+		"another group":               {"{groups: [ops]}", 2, 0},
+		"the namespace":               {"{namespaces: [shop]}", 0, 0},
+		"another namespace":           {"{namespaces: [bank]}", 2, 0},
+		"the user elsewhere":          {"{users: [ada], namespaces: [bank]}", 2, 0},
+		"the user here":               {"{users: [ada], namespaces: [shop]}", 0, 0},
+		"a rule":                      {"{users: [ada], rules: [registry]}", 1, 1},
+		"a rule without an id":        {"{users: [ada], rules: [images.warn]}", 1, 1},
+		"a rule of another user":      {"{users: [bob], rules: [registry]}", 2, 0},
+		"not over yet":                {"{users: [ada], until: '2026-03-01T12:00:01Z'}", 0, 0},
+		"over":                        {"{users: [ada], until: '2026-03-01T12:00:00Z'}", 2, 0},
+		"over, in another time zone":  {"{users: [ada], until: '2026-03-01T12:30:00+01:00'}", 2, 0},
+		"an account of the same name": {"{serviceAccounts: ['shop:ada']}", 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decision := decide(t, imageSet(t, "exemptions: ["+c.exemption+"]\n"), pod("evil/x:latest"))
+			if len(decision.Violations) != c.want || len(decision.Exempt) != c.exempt {
+				t.Errorf("left are %v, exempt %v", decision.Violations, decision.Exempt)
+			}
+		})
+	}
+	account := pod("evil/x:1")
+	account.UserInfo = admission.UserInfo{Username: "system:serviceaccount:ci:deployer"}
+	if decision := decide(t, imageSet(t, "exemptions: [{serviceAccounts: ['ci:deployer']}]\n"), account); !decision.Allowed() {
+		t.Errorf("the service account is not exempt: %v", decision)
+	}
+}
+
+// Nothing that a request's object has makes an exemption.
+func TestObjectsExemptNothing(t *testing.T) {
+	s := imageSet(t, "exemptions: [{users: [bob], namespaces: [bank]}]\n")
+	req := pod("evil/x:1")
+	req.Object = []byte(strings.Replace(string(req.Object), `"spec"`,
+		`"metadata":{"namespace":"bank","labels":{"fairlead.io/exempt":"true"},"annotations":{"exemptions":"[{users: [ada]}]"}},"spec"`, 1))
+	if decide(t, s, req).Allowed() {
+		t.Error("the object exempted itself")
+	}
+}
+
+func TestEnforcementCapsWhatRulesDo(t *testing.T) {
+	for enforcement, want := range map[Action][]Action{
+		"":     {Deny, Warn},
+		Deny:   {Deny, Warn},
+		Warn:   {Warn, Warn},
+		DryRun: {DryRun, DryRun},
+	} {
+		settings := ""
+		if enforcement != "" {
+			settings = "enforcement: " + string(enforcement) + "\n"
+		}
+		decision := decide(t, imageSet(t, settings), pod("evil/x:latest"))
+		for i, action := range want {
+			if decision.Violations[i].Action != action {
+				t.Errorf("%q: %v, want %v", enforcement, decision.Violations, want)
+			}
+		}
+		if decision.Allowed() != (want[0] != Deny) {
+			t.Errorf("%q: allowed is %v", enforcement, decision.Allowed())
+		}
+	}
+}
+
+func TestUnknownRulesInExemptionsAreTold(t *testing.T) {
+	warnings := imageSet(t, "exemptions: [{users: [ada], rules: [registry, registy]}]\n").Warnings()
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "registy") {
+		t.Errorf("warnings %q", warnings)
+	}
+}

@@ -1,0 +1,67 @@
+package userpolicy
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestSecretsAreMasked(t *testing.T) {
+	deployment := request(metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment",
+		`{"spec":{"template":{"spec":{"initContainers":[{"env":[{"name":"A","value":"hunter22"}]}],"containers":[{"env":[{"name":"B","value":"no"},{"name":"C"}]}]}}}}`)
+	deployment.OldObject = []byte(`{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"B","value":"oldsecret"}]}]}}}}`)
+	distribution := request(metav1.GroupVersionResource{Group: "apps.kruise.io", Version: "v1beta1", Resource: "resourcedistributions"}, "ResourceDistribution",
+		`{"spec":{"resource":{"kind":"Secret","data":{"k":"aHVudGVyMjI="},"stringData":{"p":"plaintext"}}}}`)
+	secret := request(metav1.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", `{"data":{"k":"eA=="}}`)
+	for message, c := range map[string]struct {
+		m    mask
+		want string
+	}{
+		"the value hunter22 is bad":         {maskOf(deployment), "the value *** is bad"},
+		"xhunter22x":                        {maskOf(deployment), "x***x"},
+		"it was oldsecret":                  {maskOf(deployment), "it was ***"},
+		"no, it is not normal":              {maskOf(deployment), "***, it is not normal"},
+		"hunter22, aHVudGVyMjI=, plaintext": {maskOf(distribution), "***, ***, ***"},
+		"x is in it":                        {maskOf(secret), "***"},
+	} {
+		if got := c.m.apply(message); got != c.want {
+			t.Errorf("%q becomes %q, want %q", message, got, c.want)
+		}
+	}
+}
+
+func TestALineHasTheDecisionAndNotTheObject(t *testing.T) {
+	s := set(t, map[string]string{"a.rego": `# METADATA
+# scope: package
+# custom: {match: [{apiGroups: [""], resources: [pods]}]}
+package leaky
+
+deny contains sprintf("env is %v", [input.request.object.spec.containers[0].env[0].value])
+`})
+	req := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod",
+		`{"metadata":{"annotations":{"note":"private"}},"spec":{"containers":[{"env":[{"name":"A","value":"sesame"}]}]}}`)
+	decision := decide(t, s, req)
+	if decision.Violations[0].Message != "env is sesame" {
+		t.Fatalf("the requester is told %v", decision)
+	}
+	var out bytes.Buffer
+	writeDecision(slog.New(slog.NewJSONHandler(&out, nil)), s, req, decision)
+	if strings.Contains(out.String(), "sesame") || strings.Contains(out.String(), "private") {
+		t.Errorf("the object is in the log: %s", out.String())
+	}
+	var line struct {
+		Decision, Action, Set, Revision, User, Resource, Namespace, Name string
+		Violations                                                       []logged
+	}
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if line.Decision != "1" || line.Action != "deny" || line.Set != "images" || line.Revision != s.Revision() || line.User != "ada" ||
+		line.Resource != "pods" || line.Namespace != "shop" || line.Name != "web" || len(line.Violations) != 1 || line.Violations[0].Message != "env is ***" {
+		t.Errorf("the line is %s", out.String())
+	}
+}
