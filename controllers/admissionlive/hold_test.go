@@ -20,7 +20,12 @@ func started(t *testing.T, a *api) (*Checker, *journal) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Start(ctx) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 	return c, &lines
 }
 

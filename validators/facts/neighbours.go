@@ -51,7 +51,7 @@ var targetingKinds = map[string]schema.GroupVersion{
 
 // Compared are the resources whose objects are compared with their neighbours: those that Sources.Neighbours must know.
 func Compared() []schema.GroupVersionResource {
-	var all []schema.GroupVersionResource
+	all := make([]schema.GroupVersionResource, 0, len(targetingKinds))
 	for _, resource := range slices.Sorted(maps.Keys(targetingKinds)) {
 		all = append(all, targetingKinds[resource].WithResource(resource))
 	}

@@ -2,6 +2,7 @@ package neighbours
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -125,7 +126,7 @@ func TestAskingAgainCountsFromThen(t *testing.T) {
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	x, _ := newIndex()
 	for i := range 2 * maxRecent {
-		x.SameTarget(spreads, "shop", fmt.Sprint("s", i), Target{"apps/v1", "Deployment", fmt.Sprint(i)})
+		x.SameTarget(spreads, "shop", fmt.Sprint("s", i), Target{"apps/v1", "Deployment", strconv.Itoa(i)})
 	}
 	if k := x.kinds[spreads]; len(k.recent.queue) != maxRecent || len(k.recent.table["shop"].of) != maxRecent || len(k.recent.last) != maxRecent {
 		t.Errorf("it remembers %d, %d, %d", len(k.recent.queue), len(k.recent.table["shop"].of), len(k.recent.last))

@@ -30,14 +30,14 @@ func (r *recent) note(namespace, name string, own entry, now time.Time) {
 	if len(r.queue) >= maxRecent {
 		r.drop()
 	}
-	r.table.put(namespace, name, own)
+	r.put(namespace, name, own)
 	r.queue = append(r.queue, asked{namespace, name, now})
 	r.last[[2]string{namespace, name}] = now
 }
 
 func (r *recent) forget(namespace, name string) {
 	delete(r.last, [2]string{namespace, name})
-	r.table.remove(namespace, name)
+	r.remove(namespace, name)
 }
 
 func (r *recent) expire(now time.Time) {

@@ -3,6 +3,7 @@ package overlap
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,7 +93,7 @@ func TestLikeFindsWhatComparingEachFinds(t *testing.T) {
 				delete(all, name)
 				continue
 			}
-			all[name] = draw(rt, fmt.Sprint(i))
+			all[name] = draw(rt, strconv.Itoa(i))
 			index.Put(name, all[name])
 		}
 		wanted := draw(rt, "wanted")

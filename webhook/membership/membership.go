@@ -23,9 +23,11 @@ const (
 	// Label is what the Service selects by, beside what all replicas have. Pods of releases that knew nothing of membership have
 	// it with the value Member from their template, so that the Service goes on reaching them during an upgrade.
 	Label = "app.kubernetes.io/name"
-	// Member is its value on Pods that the Service is to reach, and Outsider on those that do not serve yet or not any more. It
-	// is a value of its own, not the label's absence, because clusters have rules that demand this label of every Pod.
-	Member, Outsider = "kruise", "kruise-webhook"
+	// Member is its value on Pods that the Service is to reach.
+	Member = "kruise"
+	// Outsider is its value on those that do not serve yet or not any more. It is a value of its own, not the label's absence,
+	// because clusters have rules that demand this label of every Pod.
+	Outsider = "kruise-webhook"
 
 	// attempt bounds one request; an API server that takes longer is not the one to wait for.
 	attempt = 2 * time.Second
@@ -104,4 +106,3 @@ func (r *Replica) label(ctx context.Context, value string) error {
 	}
 	return nil
 }
-

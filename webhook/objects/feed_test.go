@@ -90,7 +90,12 @@ func TestAMissingKindIsToldOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
 	until := func(what string, holds func() bool) {
 		t.Helper()
 		eventually(t, func() string {

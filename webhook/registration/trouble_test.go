@@ -70,7 +70,7 @@ func TestAnUnreadableDefinitionIsSeen(t *testing.T) {
 		Client: secretive{unreadable: unreadable}, Service: "kruise-conversion", Path: "/convert", Definitions: []string{unreadable, absent},
 	})
 	r.metrics.registered.WithLabelValues(absent).Set(1) // it was there
-	if _, err := r.definitions.register(context.Background()); !apierrors.IsForbidden(err) {
+	if _, err := r.definitions.register(t.Context()); !apierrors.IsForbidden(err) {
 		t.Errorf("error %v", err)
 	}
 	families, err := registry.Gather()
