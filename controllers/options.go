@@ -34,6 +34,7 @@ type Options struct {
 	CloneSet         CloneSet
 	// PodUnavailableBudgetWorkers is how many budgets are worked on at a time; 0 is one.
 	PodUnavailableBudgetWorkers int
+	PolicyAudit                 PolicyAudit
 	// ProbeNamespace is where readiness asks for its dry-run Pod.
 	ProbeNamespace string
 }
@@ -59,6 +60,17 @@ type CloneSet struct {
 	ExcludePreparingDelete bool
 }
 
+// PolicyAudit says how what exists is judged by users' policies.
+type PolicyAudit struct {
+	// Interval is how often; 0 is never.
+	Interval time.Duration
+	// Namespace is where the policies are.
+	Namespace string
+}
+
+// shortestAudit keeps audits from following each other without a pause.
+const shortestAudit = time.Minute
+
 // Check says what is wrong with the options.
 func (o Options) Check() error {
 	e := o.Election
@@ -75,6 +87,10 @@ func (o Options) Check() error {
 		return fmt.Errorf("checking the rate limiter: the delay must grow from above 0, but goes from %s to %s", o.Retries.BaseDelay, o.Retries.MaxDelay)
 	case o.Retries.QPS <= 0 || o.Retries.Bucket <= 0:
 		return fmt.Errorf("checking the rate limiter: %d retries a second and a bucket of %d would never retry", o.Retries.QPS, o.Retries.Bucket)
+	}
+	if audit := o.PolicyAudit; audit.Interval != 0 && (audit.Interval < shortestAudit || audit.Namespace == "") {
+		return fmt.Errorf("checking the audit of policies: every %s in namespace %q: it takes %s at least, or 0 for never, and a namespace",
+			audit.Interval, audit.Namespace, shortestAudit)
 	}
 	return o.checkWorkers()
 }

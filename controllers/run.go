@@ -134,6 +134,9 @@ func addControllers(mgr manager.Manager, mayCreate func() error, o Options) erro
 	if err := addPodUnavailableBudget(mgr, live, o); err != nil {
 		return err
 	}
+	if err := addPolicyAudit(mgr, o); err != nil {
+		return err
+	}
 	if !o.Gates.Enabled(features.PodWebhook) {
 		return nil // no Pod gets a barrier
 	}

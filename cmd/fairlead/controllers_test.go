@@ -40,6 +40,7 @@ func TestControllersDefaults(t *testing.T) {
 		Retries:                     controllers.Retries{BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QPS: 10, Bucket: 100},
 		CloneSet:                    controllers.CloneSet{Workers: 3},
 		PodUnavailableBudgetWorkers: 3,
+		PolicyAudit:                 controllers.PolicyAudit{Interval: time.Hour, Namespace: "kruise-system"},
 		ProbeNamespace:              "kruise-daemon-config",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(controllers.Options{}, "Gates", "Log")); diff != "" {
@@ -109,6 +110,8 @@ func TestControllersMistakesSayWhatToChange(t *testing.T) {
 		"--rate-limiter-qps=0":                       "would never retry",
 		"--rate-limiter-bucket-size=0":               "would never retry",
 		"--cloneset-workers=0":                       "must be 1 or more",
+		"--policy-audit-interval=10s":                "takes 1m0s at least",
+		"--policy-namespace=":                        "and a namespace",
 	} {
 		flags, err := parseControllersFlags(t, nil, flag)
 		if err != nil {

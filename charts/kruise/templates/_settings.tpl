@@ -166,3 +166,11 @@ entry's name, with or without its `.kb.io`. The more exact key wins.
 {{- end -}}
 {{- join "," $flag -}}
 {{- end -}}
+
+{{/* How often what exists is judged by users' policies; nothing if never. So too with the values of a release that did not have it. */}}
+{{- define "kruise.auditInterval" -}}
+{{- $interval := (.Values.policies | default dict).audit | default dict | dig "interval" "1h" | toString -}}
+{{- if and $interval (ne $interval "0") -}}
+{{- $interval -}}
+{{- end -}}
+{{- end -}}

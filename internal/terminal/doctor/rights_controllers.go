@@ -10,7 +10,7 @@ import (
 
 // managerRights are those without which the controllers do not work: all that the chart gives.
 func (d *Doctor) managerRights() []right {
-	rights := slices.Concat(processRights(d.config.Namespace), workloadRights(), budgetCountRights(), storedVersionRights())
+	rights := slices.Concat(processRights(d.config.Namespace), workloadRights(), budgetCountRights(), storedVersionRights(), auditRights(d.config.Namespace))
 	if d.installation.Settings.Gates.Enabled(features.PodWebhook) {
 		rights = append(rights, right{[]string{"get", "create", "patch"}, "", "configmaps", "", "", "ordered containers do not start"})
 	}
@@ -80,4 +80,12 @@ func storedVersionRights() (rights []right) {
 		)
 	}
 	return rights
+}
+
+// auditRights are for judging what exists by users' policies; what else these may list is the administrator's choice.
+func auditRights(own string) []right {
+	return []right{
+		{[]string{"list", "patch"}, "", "configmaps", own, "", "users' policies do not judge what exists already"},
+		{[]string{"list"}, "", "namespaces", "", "", "users' policies that select namespaces do not judge what exists already"},
+	}
 }
