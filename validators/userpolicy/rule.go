@@ -63,10 +63,11 @@ func entrances(modules map[string]*ast.Module) ([]Rule, error) {
 			rule.name = fmt.Sprintf("%s#%d", action, len(rules))
 			rule.path = fmt.Sprintf("%s[%q]", module.Package.Path, rule.name)
 			rules = append(rules, rule)
-			again := written.Copy()
-			again.Annotations = nil
+			again, err := alias(written, action, rule.path)
+			if err != nil {
+				return nil, err
+			}
 			module.Rules = append(module.Rules, again)
-			again.Module = module
 			written.Head.Name, written.Head.Reference = ast.Var(rule.name), ast.Ref{ast.VarTerm(rule.name)}
 		}
 	}
@@ -74,6 +75,22 @@ func entrances(modules map[string]*ast.Module) ([]Rule, error) {
 		errs = append(errs, errors.New("there is no rule: write one as `deny contains \"message\" if { ... }`; warn and dryrun are the others"))
 	}
 	return rules, errors.Join(errs...)
+}
+
+// alias is a rule of the name that the author gave to another, which says what that one says: other rules may use it.
+func alias(of *ast.Rule, name Action, path string) (*ast.Rule, error) {
+	again, err := ast.ParseRuleWithOpts(fmt.Sprintf("%s contains said if some said in %s", name, path), ast.ParserOptions{RegoVersion: ast.RegoV1})
+	if err != nil {
+		return nil, fmt.Errorf("%s: naming the rule: %w", of.Location, err)
+	}
+	again.Module = of.Module
+	ast.NewGenericVisitor(func(x any) bool {
+		if node, ok := x.(ast.Node); ok {
+			node.SetLoc(of.Location)
+		}
+		return false
+	}).Walk(again)
+	return again, nil
 }
 
 // described is what the annotation of a package says.

@@ -1,0 +1,280 @@
+package sources
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
+)
+
+const namespace = "kruise-system"
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func rules(body string) string {
+	return "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: [\"\"], resources: [pods]}]}\npackage p\n\n" + body + "\n"
+}
+
+// labelledMap is a set as the API server sends it.
+func labelledMap(in, name, rego, status string, labels map[string]string) []byte {
+	raw, err := json.Marshal(corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name, UID: "u1", Labels: labels, Annotations: map[string]string{StatusAnnotation: status}},
+		Data:       map[string]string{"a.rego": rego},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+var labelled = map[string]string{Label: "true"}
+
+// inventories lack what they are told to.
+type inventories struct {
+	required, released []string
+	waiting            bool
+	missing            error
+}
+
+func (i *inventories) Require(set *userpolicy.Set) { i.required = append(i.required, set.Name()) }
+func (i *inventories) Release(name string)         { i.released = append(i.released, name) }
+func (i *inventories) Missing(*userpolicy.Set) (waiting bool, err error) {
+	return i.waiting, i.missing
+}
+
+type rig struct {
+	*Keeper
+	sink        *ConfigMaps
+	inventories *inventories
+	changes     int
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{inventories: &inventories{}}
+	r.Keeper = NewKeeper(Options{
+		Sets: &userpolicy.Sets{}, Inventories: r.inventories, Metrics: userpolicy.NewMetrics(prometheus.NewRegistry()), Log: logr.Discard(),
+	})
+	r.sink = NewConfigMaps(t.Context(), r.Keeper, namespace)
+	r.Notify(func() { r.changes++ })
+	return r
+}
+
+func (r *rig) upsert(t *testing.T, raw []byte) {
+	t.Helper()
+	if err := r.sink.Upsert(raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSetsFollowTheirConfigMaps(t *testing.T) {
+	r := newRig(t)
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	first := r.Sets.Get("p")
+	if first == nil {
+		t.Fatal("it is not in force")
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), `{"state":"Active"}`, labelled))
+	if r.Sets.Get("p") != first {
+		t.Error("a status made another version")
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains x`), "", labelled))
+	if r.Sets.Get("p") != first {
+		t.Error("a version with a mistake replaced the one before")
+	}
+	if state := r.States()[0]; state.Failure == nil || !strings.Contains(state.Failure.Error(), "a.rego:6") || state.Set != first {
+		t.Errorf("its state is %+v", state)
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "two"`), "", labelled))
+	if second := r.Sets.Get("p"); second == first || r.States()[0].Failure != nil {
+		t.Errorf("the version after is not in force: %+v", r.States()[0])
+	}
+	r.sink.Delete(namespace, "p")
+	if r.Sets.Get("p") != nil || len(r.States()) != 0 || fmt.Sprint(r.inventories.released) != "[p]" {
+		t.Error("it is not gone")
+	}
+}
+
+// A ConfigMap elsewhere, or without the label, is no set: any tenant could write it.
+func TestOnlyLabelledConfigMapsOfTheNamespaceAreSets(t *testing.T) {
+	r := newRig(t)
+	good := rules(`deny contains "one"`)
+	r.upsert(t, labelledMap("shop", "p", good, "", labelled))
+	r.upsert(t, labelledMap(namespace, "p", good, "", nil))
+	r.upsert(t, labelledMap(namespace, "p", good, "", map[string]string{Label: "false"}))
+	if sets := r.Sets.All(); len(sets) != 0 {
+		t.Fatalf("%d sets are in force", len(sets))
+	}
+	r.upsert(t, labelledMap(namespace, "p", good, "", labelled))
+	r.sink.Delete("shop", "p")
+	if r.Sets.Get("p") == nil {
+		t.Error("the deletion of another ConfigMap of its name took it away")
+	}
+	r.upsert(t, labelledMap(namespace, "p", good, "", nil))
+	if r.Sets.Get("p") != nil {
+		t.Error("without its label it is in force")
+	}
+}
+
+func TestLongNamesAreRefused(t *testing.T) {
+	r := newRig(t)
+	name := strings.Repeat("a", 240)
+	r.upsert(t, labelledMap(namespace, name, rules(`deny contains "one"`), "", labelled))
+	if state := r.States()[0]; state.Failure == nil || !strings.Contains(state.Failure.Error(), "at most 231") {
+		t.Errorf("%v", state.Failure)
+	}
+}
+
+func TestStatusSaysWhatIsInForce(t *testing.T) {
+	r := newRig(t)
+	r.upsert(t, labelledMap(namespace, "p", rules("# METADATA\n# custom: {id: one}\ndeny contains \"one\""), "", labelled))
+	good := statusOf(r.States()[0], nil)
+	if good.State != Active || good.Revision == "" || good.Rules != 1 || good.Message != "" || fmt.Sprint(good.Entries) != "[p.policies.fairlead.io]" {
+		t.Errorf("%+v", good)
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules("deny := 1"), "", labelled))
+	bad := statusOf(r.States()[0], nil)
+	if bad.State != Invalid || bad.Revision != good.Revision || bad.Observed == good.Observed || !strings.Contains(bad.Message, "a.rego:6") {
+		t.Errorf("%+v", bad)
+	}
+	r.Refuse("p", errors.New("the server is away"))
+	if status := statusOf(r.States()[0], errors.New("the inventory lacks secrets")); !strings.Contains(status.Message, "away") || !strings.Contains(status.Message, "lacks secrets") {
+		t.Errorf("%+v", status)
+	}
+}
+
+// What has not changed is not written again, and an audit does not make news.
+func TestNextAnnotation(t *testing.T) {
+	status := Status{State: Active, Observed: "1", Revision: "r"}
+	first, news, err := next("", status, nil, noon)
+	if err != nil || !news || !strings.Contains(first, `"changed":"2026-03-01T12:00:00Z"`) {
+		t.Fatalf("%s %v %v", first, news, err)
+	}
+	if again, news, _ := next(first, status, nil, noon.Add(time.Hour)); again != first || news {
+		t.Errorf("written again: %s", again)
+	}
+	audited, news, _ := next(first, status, json.RawMessage(`{"violations":1}`), noon.Add(time.Hour))
+	if news || audited == first || !strings.Contains(audited, `"changed":"2026-03-01T12:00:00Z"`) {
+		t.Errorf("with an audit: %s, news %v", audited, news)
+	}
+	if kept, _, _ := next(audited, status, nil, noon.Add(time.Hour)); kept != audited {
+		t.Errorf("a leader without an audit yet writes %s", kept)
+	}
+	status.State, status.Message = Invalid, "a.rego:1"
+	changed, news, _ := next(audited, status, nil, noon.Add(time.Hour))
+	if !news || !strings.Contains(changed, `"changed":"2026-03-01T13:00:00Z"`) || !strings.Contains(changed, `"violations":1`) {
+		t.Errorf("%s, news %v", changed, news)
+	}
+	if repaired, _, _ := next("broken", status, nil, noon); !strings.Contains(repaired, "a.rego:1") {
+		t.Errorf("over somebody's text: %s", repaired)
+	}
+}
+
+func TestWriterWritesOnce(t *testing.T) {
+	r := newRig(t)
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}}
+	client := fake.NewClientset(object)
+	recorder := record.NewFakeRecorder(10)
+	w := NewWriter(r.Keeper, client, namespace, recorder, clocktesting.NewFakeClock(noon))
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	r.inventories.waiting = true
+	w.round(t.Context())
+	if n := len(client.Actions()); n != 0 {
+		t.Fatalf("%d writes while the inventory is on its way", n)
+	}
+	r.inventories.waiting = false
+	w.round(t.Context())
+	w.round(t.Context())
+	written, err := client.CoreV1().ConfigMaps(namespace).Get(t.Context(), "p", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status Status
+	if err := json.Unmarshal([]byte(written.Annotations[StatusAnnotation]), &status); err != nil || status.State != Active {
+		t.Errorf("%v: %s", err, written.Annotations[StatusAnnotation])
+	}
+	if n := patches(client); n != 1 {
+		t.Errorf("%d writes, want one", n)
+	}
+	if event := <-recorder.Events; !strings.Contains(event, ReasonActive) {
+		t.Errorf("event %s", event)
+	}
+	// The watch brings our own write, which is no news.
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), written.Annotations[StatusAnnotation], labelled))
+	w.round(t.Context())
+	if n := patches(client); n != 1 {
+		t.Errorf("%d writes after our own, want one", n)
+	}
+	if err := w.SetAudit("p", map[string]int{"violations": 2}); err != nil {
+		t.Fatal(err)
+	}
+	w.round(t.Context())
+	w.round(t.Context())
+	if n := patches(client); n != 2 || len(recorder.Events) != 0 {
+		t.Errorf("%d writes with an audit, want two; %d events", n, len(recorder.Events))
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains x`), "", labelled))
+	w.round(t.Context())
+	if event := <-recorder.Events; !strings.Contains(event, ReasonInvalid) || !strings.Contains(event, "a.rego:6") {
+		t.Errorf("event %s", event)
+	}
+}
+
+func patches(client *fake.Clientset) (n int) {
+	for _, action := range client.Actions() {
+		if action.GetVerb() == "patch" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSettingsOfBundles(t *testing.T) {
+	r := newRig(t)
+	s := NewBundleSettings(r.Keeper, namespace)
+	var told []string
+	s.Notify(func(bundle string) { told = append(told, bundle) })
+	settings := func(in, name, text string) []byte {
+		raw, err := json.Marshal(corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name, Labels: map[string]string{BundleLabel: "org"}},
+			Data:       map[string]string{userpolicy.SettingsFile: text},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for _, raw := range [][]byte{settings("shop", "theirs", "enforcement: dryrun"), settings(namespace, "ours", "enforcement: warn")} {
+		if err := s.Upsert(raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := s.Settings("org"); err != nil || text != "enforcement: warn" || fmt.Sprint(told) != "[org]" {
+		t.Errorf("%q, %v; told of %q", text, err, told)
+	}
+	if text, err := s.Settings("other"); err != nil || text != "" {
+		t.Errorf("of another bundle: %q, %v", text, err)
+	}
+	if err := s.Upsert(settings(namespace, "more", "enforcement: deny")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Settings("org"); err == nil || !strings.Contains(err.Error(), "more and ours both") {
+		t.Errorf("two ConfigMaps: %v", err)
+	}
+	s.Delete(namespace, "more")
+	if text, err := s.Settings("org"); err != nil || text != "enforcement: warn" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
