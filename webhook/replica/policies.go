@@ -55,7 +55,7 @@ func newPolicies(o Options, live *lookups) policies {
 	p := policies{
 		sidecarSets: sidecarset.NewIndex(), overlaps: overlap.NewIndex(), budgets: podunavailablebudget.NewIndex(),
 		neighbours: neighbours.NewIndex(clock.RealClock{}),
-		namespace: cmp.Or(o.Table.Namespace, table.DefaultNamespace),
+		namespace:  cmp.Or(o.Table.Namespace, table.DefaultNamespace),
 	}
 	var namespaces objects.LiveNamespace
 	var revisions sidecarset.LiveRevisions // an interface that holds a nil pointer would not be nil
