@@ -132,7 +132,7 @@ func TestLongNamesAreRefused(t *testing.T) {
 	r := newRig(t)
 	name := strings.Repeat("a", 240)
 	r.upsert(t, labelledMap(namespace, name, rules(`deny contains "one"`), "", labelled))
-	if state := r.States()[0]; state.Failure == nil || !strings.Contains(state.Failure.Error(), "at most 231") {
+	if state := r.States()[0]; state.Failure == nil || !strings.Contains(state.Failure.Error(), "at most 232") {
 		t.Errorf("%v", state.Failure)
 	}
 }
