@@ -113,7 +113,9 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 			continue
 		}
 		unavailableNow++ // a Pod that was asked to be deleted counts as gone
-		if isAt(pod, target) {
+		// But it says nothing about the template while it serves. It may wait for a Pod to be back that is being moved, and
+		// that would wait for it.
+		if isAt(pod, target) && !p.isAvailable(pod) {
 			brokenAtTarget++
 		}
 	}

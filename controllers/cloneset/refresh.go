@@ -51,8 +51,12 @@ func number(b bool) int {
 	return 0
 }
 
-// target is the revision that Pods are moved to now, and whether any are.
+// target is the revision that Pods are moved to now, and whether any are. Pods that prepared for an update when the
+// strategy became OnDelete would wait for ever. While it is paused they do.
 func (p *planner) target() (*appsv1.ControllerRevision, bool) {
+	if isOnDelete(p.set) {
+		return p.update, false
+	}
 	switch n := p.calculateUpdate().Update; {
 	case n < 0:
 		return p.current, true

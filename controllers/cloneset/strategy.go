@@ -61,6 +61,7 @@ func boundsOf(set *v1beta1.CloneSet, settings Settings, sameRevision bool) arith
 		ScaleMaxUnavailable:    arithmetic.ResolveOr(set.Spec.ScaleStrategy.MaxUnavailable, unlimited, replicas, arithmetic.Up),
 		ExcludePreparingDelete: excludesPreparingDelete(set, settings),
 		MayRollBack:            settings.PartitionRollback && !sameRevision,
+		OnDelete:               isOnDelete(set),
 	}
 	if rolling.Paused {
 		b.MaxSurge = 0

@@ -122,6 +122,10 @@ func TestPausedAndOnDelete(t *testing.T) {
 	for name, hold := range map[string]setEdit{
 		"paused":    rolling(func(r *v1beta1.RollingUpdateCloneSetStrategy) { r.Paused = true; r.MaxSurge = amount("2") }),
 		"on delete": func(s *cloneSet) { s.Spec.UpdateStrategy = v1beta1.CloneSetUpdateStrategy{Type: "OnDelete"} },
+		"on delete with surge": func(s *cloneSet) {
+			limits("0", "1", "2")(s)
+			s.Spec.UpdateStrategy.Type = "OnDelete"
+		},
 	} {
 		w := newWorld(t, hold)
 		w.settle()
@@ -227,7 +231,10 @@ func TestInPlaceHook(t *testing.T) {
 }
 
 func TestAPreparedPodIsReleasedByARollback(t *testing.T) {
-	for name, back := range map[string]setEdit{"template": image("web:1"), "partition": limits("100%", "1", "0")} {
+	for name, back := range map[string]setEdit{
+		"template": image("web:1"), "partition": limits("100%", "1", "0"),
+		"strategy": func(s *cloneSet) { s.Spec.UpdateStrategy.Type = "OnDelete" },
+	} {
 		w := newWorld(t, replicas(1), inPlace, limits("0", "1", "0"), inPlaceHook(false))
 		w.settle()
 		w.edit(image("web:2"))
@@ -237,6 +244,33 @@ func TestAPreparedPodIsReleasedByARollback(t *testing.T) {
 		if got := w.inState("Normal"); len(got) != 1 || w.byImage()["web:1"] != 1 {
 			t.Errorf("%s: normal are %v, images %v", name, got, w.byImage())
 		}
+	}
+}
+
+// TestADoomedPodAndAPreparedOneDoNotWaitForEachOther has the one that may be unavailable be a Pod whose update is prepared,
+// and somebody ask for the deletion of one that is updated.
+func TestADoomedPodAndAPreparedOneDoNotWaitForEachOther(t *testing.T) {
+	w := newWorld(t, replicas(3), inPlace, limits("0", "1", "0"), inPlaceHook(false))
+	w.settle()
+	w.edit(image("web:2"))
+	w.settle()
+	w.editPod("web-id001", unhook)
+	w.settle()
+	w.editPod("web-id001", hooked)
+	w.settle()
+	if got := w.inState("PreparingUpdate"); !slices.Equal(got, []string{"web-id002"}) {
+		t.Fatalf("in preparation are %v", got)
+	}
+	w.edit(func(s *cloneSet) { s.Spec.ScaleStrategy.PodsToDelete = []string{"web-id001"} })
+	w.editPod("web-id002", unhook)
+	w.settle()
+	if got := w.inState("Updated"); !slices.Equal(got, []string{"web-id002"}) {
+		t.Fatalf("updated are %v", got)
+	}
+	w.editPod("web-id002", hooked)
+	w.settle()
+	if got := w.live(); slices.Contains(got, "web-id001") {
+		t.Errorf("Pods are %v, web-id001 should be deleted", got)
 	}
 }
 

@@ -15,6 +15,8 @@ type Bounds struct {
 	// MayRollBack lets the partition move Pods back to the current revision. It must be false while the update revision
 	// is the current one: there is nothing to go back to.
 	MayRollBack bool
+	// OnDelete tells that Pods change sides only when someone deletes them. No surge is for that: it would stay for ever.
+	OnDelete bool
 }
 
 // Group counts the Pods of one side, the update revision's or all others. Each Pod is in one place: PreparingDelete
@@ -70,7 +72,7 @@ func surge(b Bounds, updated Group, unavailable, doomed, moreOld, moreNew int) (
 		forDoomedOld = max(forDoomed-updated.Doomed, 0)
 	}
 	forUpdate, forUpdateOld := 0, 0
-	if moreOld*moreNew < 0 {
+	if moreOld*moreNew < 0 && !b.OnDelete {
 		forUpdate = min(abs(moreOld), abs(moreNew))
 		if moreOld < 0 {
 			forUpdateOld = forUpdate

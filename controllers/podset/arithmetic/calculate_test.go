@@ -18,6 +18,8 @@ func TestTheSampleValues(t *testing.T) {
 	excluding.ExcludePreparingDelete = true
 	rollingBack := bounds(6, 5, 1, 0, free)
 	rollingBack.MayRollBack = true
+	onDelete := bounds(4, 0, 0, 1, free)
+	onDelete.OnDelete = true
 	for name, tt := range map[string]struct {
 		bounds   Bounds
 		old, new Group
@@ -40,6 +42,8 @@ func TestTheSampleValues(t *testing.T) {
 		"excludePreparingDelete":  {excluding, Group{}, Group{Available: 5, PreparingDelete: 1}, Plan{Need: 1, Create: 1, Cap: 1}},
 		"6,5,1,0 old 2a new 4a":   {bounds(6, 5, 1, 0, free), Group{Available: 2}, Group{Available: 4}, Plan{Cap: 1}},
 		"the same, rolling back":  {rollingBack, Group{Available: 2}, Group{Available: 4}, Plan{Update: -3, Cap: 1}},
+		"4,0,0,1 on delete":       {onDelete, Group{Available: 4}, Group{}, Plan{Update: 4, Cap: 0}},
+		"the same, one is doomed": {onDelete, Group{Available: 3, Doomed: 1}, Group{}, Plan{Need: 1, Create: 1, Update: 4, Cap: 0}},
 		"6,0,0,3 paused":          {bounds(6, 0, 0, 0, free), Group{Available: 6}, Group{}, Plan{Update: 6, Cap: 0}},
 		"5,3,1,0 update=current":  {bounds(5, 3, 1, 0, free), Group{Available: 2}, Group{Available: 3}, Plan{Cap: 1}},
 		// From the traces of §4.4: surge Pods are scaled in from the old side as new ones become available.
