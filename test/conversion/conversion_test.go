@@ -46,6 +46,14 @@ metadata:
   annotations: {kruise.io/pub-protect-operations: "DELETE, EVICT"}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 ---
+apiVersion: policy.kruise.io/v1alpha1
+kind: PodUnavailableBudget
+metadata:
+  name: odd
+  namespace: default
+  annotations: {kruise.io/pub-protect-operations: "DELETE,PATCH", pub.kruise.io/protect-total-replicas: "many"}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: odd}}}
+---
 apiVersion: apps.kruise.io/v1alpha1
 kind: WorkloadSpread
 metadata: {name: zones, namespace: default}
@@ -159,6 +167,19 @@ func (w *world) oldObjectsReadInTheNewVersion() {
 	w.has("PodUnavailableBudget", w.read("podunavailablebudgets", "v1beta1", "web"), map[string]string{
 		"spec/protectOperations": `["DELETE","EVICT"]`,
 	})
+	// Nobody judged this one when it was written. It must not fail the lists that it is in.
+	odd := w.read("podunavailablebudgets", "v1beta1", "odd")
+	w.has("PodUnavailableBudget", odd, map[string]string{"spec/protectOperations": `["DELETE"]`, "spec/protectTotalReplicas": ""})
+	if a := odd.GetAnnotations(); a["kruise.io/pub-protect-operations"] != "DELETE,PATCH" || a["pub.kruise.io/protect-total-replicas"] != "many" {
+		w.Errorf("annotations are %v, want those that were written", a)
+	}
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		names, err := w.Kubectl(w.Context(), "get", "podunavailablebudgets."+version+".policy.kruise.io", "-o", "jsonpath={.items[*].metadata.name}")
+		w.must(err)
+		if strings.TrimSpace(names) != "odd web" {
+			w.Errorf("budgets in %s are %q, want both", version, names)
+		}
+	}
 	w.has("WorkloadSpread", w.read("workloadspreads", "v1beta1", "zones"), map[string]string{
 		"spec/subsets": `[{"name":"a","requiredNodeSelector":{"matchExpressions":[{"key":"zone","operator":"In","values":["a"]}]}}]`,
 	})
