@@ -165,10 +165,6 @@ func (l *lines) decisions(set string) (found []map[string]any) {
 	return found
 }
 
-func (l *lines) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
+func replaced(manifest, before, after string) string {
+	return strings.Replace(manifest, before, after, 1)
 }
-
-func replaced(manifest, old, new string) string { return strings.Replace(manifest, old, new, 1) }

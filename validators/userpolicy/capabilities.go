@@ -2,7 +2,6 @@ package userpolicy
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func readable(errs ast.Errors) error {
 		told := *e
 		told.Message = ownName.ReplaceAllString(told.Message, ".$1$2")
 		if call := undefinedFunction.FindStringSubmatch(told.Message); call != nil && forbidden(call[1]) {
-			told.Message = fmt.Sprintf("%s is not there for policies: they decide by the request, parameters and inventory alone", call[1])
+			told.Message = call[1] + " is not there for policies: they decide by the request, parameters and inventory alone"
 		}
 		place := told.Location.String() + told.Code
 		if !seen[place] {

@@ -36,7 +36,7 @@ warn contains "also there" if "second" in data.names.deny
 	for _, v := range decide(t, s, pod("x")).Violations {
 		ids = append(ids, v.Rule)
 	}
-	if got := strings.Join(ids, " "); got != "first names.deny names.warn names.warn" {
+	if got := strings.Join(ids, ","); got != "first,names.deny,names.warn,names.warn" {
 		t.Errorf("rules %s", got)
 	}
 }

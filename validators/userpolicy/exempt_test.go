@@ -80,8 +80,8 @@ func TestEnforcementCapsWhatRulesDo(t *testing.T) {
 }
 
 func TestUnknownRulesInExemptionsAreTold(t *testing.T) {
-	warnings := imageSet(t, "exemptions: [{users: [ada], rules: [registry, registy]}]\n").Warnings()
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "registy") {
+	warnings := imageSet(t, "exemptions: [{users: [ada], rules: [registry, tagged]}]\n").Warnings()
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "tagged") {
 		t.Errorf("warnings %q", warnings)
 	}
 }

@@ -85,8 +85,9 @@ func (h *Handler) judge(ctx context.Context, set *Set, req *admission.Request) a
 
 // respond is the answer to the API server.
 func respond(set *Set, req *admission.Request, decision Decision) admission.Response {
-	var warnings []string
-	for _, v := range decision.Of(Warn) {
+	warned := decision.Of(Warn)
+	warnings := make([]string, 0, len(warned))
+	for _, v := range warned {
 		warnings = append(warnings, set.Name()+": "+v.String())
 	}
 	denied := decision.Of(Deny)

@@ -1,6 +1,7 @@
 package userpolicy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func readMatch(custom map[string]any) ([]Match, error) {
 		return nil, fmt.Errorf("custom.match: %w: it is a list of {apiGroups, apiVersions, resources, operations, scope}", explained(err))
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("custom.match: it is empty: name apiGroups and resources, or leave it out")
+		return nil, errors.New("custom.match: it is empty: name apiGroups and resources, or leave it out")
 	}
 	for i := range list {
 		list[i] = list[i].withDefaults()
@@ -121,7 +122,7 @@ func checkList[T ~string](name string, list []T, emptyElement bool) error {
 
 func (m Match) checkResources() error {
 	if len(m.Resources) == 0 {
-		return fmt.Errorf("resources: it is required")
+		return errors.New("resources: it is required")
 	}
 	whole := slices.Contains(m.Resources, "*/*")
 	for i, resource := range m.Resources {
@@ -132,7 +133,7 @@ func (m Match) checkResources() error {
 		case slices.Contains(m.Resources[:i], resource):
 			return fmt.Errorf("resources: %q is there twice", resource)
 		case whole && len(m.Resources) > 1:
-			return fmt.Errorf("resources: */* stands for all others: leave them out")
+			return errors.New("resources: */* stands for all others: leave them out")
 		case !slashed && resource != all && slices.Contains(m.Resources, all),
 			slashed && sub != all && slices.Contains(m.Resources, name+"/*"),
 			slashed && name != all && slices.Contains(m.Resources, "*/"+sub):

@@ -87,10 +87,11 @@ func TestEntryIsThatOfTheMatch(t *testing.T) {
 	if entry.Name != "images.policies.fairlead.io" || entry.Path != "/policies/images" || entry.FailurePolicy != admissionv1.Ignore || entry.TimeoutSeconds != 2 || len(entry.Rules) != 2 {
 		t.Errorf("the entry is %+v", entry)
 	}
-	conditions := ""
+	var all []string
 	for _, c := range entry.MatchConditions {
-		conditions += c.Expression
+		all = append(all, c.Expression)
 	}
+	conditions := strings.Join(all, " && ")
 	for _, part := range []string{"leases", "events", "nodes", "authorization.k8s.io", "authentication.k8s.io", "system:serviceaccount:kruise-system:kruise-webhook"} {
 		if !strings.Contains(conditions, part) {
 			t.Errorf("%s is not left out by %s", part, conditions)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -125,12 +126,12 @@ func packagesOf(modules map[string]*ast.Module) (map[string]described, []error) 
 
 // nameOf is a package's path without data.
 func nameOf(path ast.Ref) string {
-	name := ""
+	var parts []string
 	for _, term := range path[1:] {
 		part, _ := term.Value.(ast.String)
-		name += "." + string(part)
+		parts = append(parts, string(part))
 	}
-	return name[1:]
+	return strings.Join(parts, ".")
 }
 
 func describe(written *ast.Rule, action Action, in described) (Rule, error) {

@@ -45,7 +45,7 @@ func (d *Doctor) leftWebhooks(ctx context.Context, r *report) error {
 		all = append(all, table.FromValidating(&validating.Items[i]))
 	}
 	for _, configuration := range all {
-		ours := configuration.Name == table.NameOf(configuration.Mutating)
+		ours := configuration.Name == table.NameOf(configuration.Mutating) || configuration.Name == table.PoliciesName
 		var names []string
 		for _, w := range configuration.Webhooks {
 			if leadsThere(w.ClientConfig) || ours && !d.config.ReachesUs(w.ClientConfig) {

@@ -34,7 +34,7 @@ deny contains "nobody is alone" if input.request.object.metadata.labels.app == "
 
 // Policies is a ConfigMap with a set of rules, of which three concern Pods and each of the others a kind of its own.
 func Policies(others int) json.RawMessage {
-	resources := []string{"pods"}
+	resources := append(make([]string, 0, 1+others), "pods")
 	var rest strings.Builder
 	for i := range others {
 		resource := fmt.Sprintf("things%d", i)

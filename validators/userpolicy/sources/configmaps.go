@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// Label marks a ConfigMap as a set, and BundleLabel one as the settings of the bundle that it names.
-	Label       = "fairlead.io/policy"
+	// Label marks a ConfigMap as a set.
+	Label = "fairlead.io/policy"
+	// BundleLabel marks one as the settings of the bundle that it names.
 	BundleLabel = "fairlead.io/policy-bundle"
 	// Selector is what Label must say.
 	Selector = Label + "=true"
