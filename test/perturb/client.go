@@ -69,6 +69,10 @@ func (a *api) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 		if err != nil {
 			return err
 		}
+		if metadata, is := list.(*metav1.PartialObjectMetadataList); is {
+			fillMetadata(metadata, all, o)
+			return nil
+		}
 		items := reflect.ValueOf(list).Elem().FieldByName("Items")
 		items.Set(reflect.MakeSlice(items.Type(), 0, len(all)))
 		for _, obj := range all {
@@ -82,6 +86,20 @@ func (a *api) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 		}
 		return nil
 	})
+}
+
+// fillMetadata puts the metadata of objects into a list.
+func fillMetadata(list *metav1.PartialObjectMetadataList, all []client.Object, o *client.ListOptions) {
+	list.Items = nil
+	for _, obj := range all {
+		if !matches(obj, o) {
+			continue
+		}
+		item := metav1.PartialObjectMetadata{}
+		metadata := reflect.ValueOf(obj.DeepCopyObject()).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
+		metadata.DeepCopyInto(&item.ObjectMeta)
+		list.Items = append(list.Items, item)
+	}
 }
 
 func (a *api) all(kind schema.GroupKind, o *client.ListOptions) ([]client.Object, error) {

@@ -42,6 +42,8 @@ type Scenario struct {
 	Name string
 	// Given leads to where it begins, and Stages are what the user does then.
 	Given, Stages string
+	// AnyEnd tells that the end depends on which Pods there are, so that faults that replace Pods change it.
+	AnyEnd bool
 }
 
 // Prepared is a scenario whose unperturbed run is known.
@@ -91,7 +93,7 @@ func (p *Prepared) Do(plan Plan) Result {
 	result := p.workload.Do(plan, p.from)
 	otherEnd, otherCounts := false, plan.AnyCounts
 	for _, f := range plan.Faults {
-		otherEnd, otherCounts = otherEnd || f.OtherEnd, otherCounts || f.OtherCounts || f.OtherEnd
+		otherEnd, otherCounts = otherEnd || f.OtherEnd || f.OtherCounts && p.AnyEnd, otherCounts || f.OtherCounts || f.OtherEnd
 	}
 	switch {
 	case result.Err != nil:

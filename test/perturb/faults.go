@@ -65,6 +65,7 @@ func processes() []Fault {
 func answers() []Fault {
 	return []Fault{
 		{ID: "P2", Applies: always, Do: func(*Run, *Process, *Call) verdict { return verdict{lost: true} }},
+		{ID: "P2.late", Applies: always, Do: func(*Run, *Process, *Call) verdict { return verdict{late: true} }},
 		{ID: "P3.one", Applies: patches, Do: func(_ *Run, _ *Process, c *Call) verdict { return verdict{instead: conflict(c)} }},
 		{ID: "P3.five", Applies: patches, Do: refuses(func(c *Call, n int) error {
 			if n < 5 && patches(c) {

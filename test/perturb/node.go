@@ -20,6 +20,8 @@ const (
 	Stuck = "perturb.test/stuck"
 	// Broken in the name of an image makes containers run and never be ready.
 	Broken = "broken"
+	// Again at the end of an image's tag makes it another tag of the same image.
+	Again = "-again"
 )
 
 // kubelet is the scheduler and the nodes of a run: it places Pods, runs their containers, restarts those whose image
@@ -27,12 +29,17 @@ const (
 type kubelet struct {
 	server *apiserver.Server
 	now    func() time.Time
+	// silent nodes do nothing until then.
+	silent map[string]time.Time
 }
 
 // step does one thing for one Pod and tells what; "" if there is nothing to do now.
 func (k kubelet) step(pick func(n int) int) string {
 	var todo []*corev1.Pod
 	for _, pod := range k.server.Pods() {
+		if k.isSilent(pod) {
+			continue
+		}
 		if due, is := k.ends(pod); is && !due.After(k.now()) || !is && k.changed(pod) != nil {
 			todo = append(todo, pod)
 		}
@@ -54,8 +61,13 @@ func (k kubelet) step(pick func(n int) int) string {
 
 // next is when there is something to do next, if only time is missing.
 func (k kubelet) next() (next time.Time) {
+	for _, until := range k.silent {
+		if until.After(k.now()) && (next.IsZero() || until.Before(next)) {
+			next = until
+		}
+	}
 	for _, pod := range k.server.Pods() {
-		if due, is := k.ends(pod); is && (next.IsZero() || due.Before(next)) {
+		if due, is := k.ends(pod); is && !k.isSilent(pod) && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
 	}
@@ -80,10 +92,10 @@ func (k kubelet) changed(pod *corev1.Pod) *corev1.Pod {
 	}
 	changed := pod.DeepCopy()
 	if pod.Spec.NodeName == "" {
-		if !k.hasClaims(pod) {
+		if !k.hasClaims(pod) || k.emptiest() == "" {
 			return nil
 		}
-		changed.Spec.NodeName = "node"
+		changed.Spec.NodeName = k.emptiest()
 		return changed
 	}
 	did := runContainers(changed)
@@ -134,7 +146,7 @@ func runContainers(pod *corev1.Pod) (did bool) {
 				s.RestartCount++
 			}
 			s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-			s.Image, s.ImageID, s.ContainerID = c.Image, "id-of-"+c.Image, "c://"+c.Image
+			s.Image, s.ImageID, s.ContainerID = c.Image, "id-of-"+digestOf(c.Image), "c://"+c.Image
 			s.Ready = !strings.Contains(c.Image, Broken)
 			s.Resources = c.Resources.DeepCopy()
 		}
@@ -142,6 +154,9 @@ func runContainers(pod *corev1.Pod) (did bool) {
 	}
 	return did
 }
+
+// digestOf is what identifies an image whatever its tag: the same for tag 1 and tag 1-again.
+func digestOf(image string) string { return strings.TrimSuffix(image, Again) }
 
 func conditionTrue(pod *corev1.Pod, of corev1.PodConditionType) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -1,6 +1,7 @@
 package perturb
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -58,12 +60,22 @@ func newRun(w *Workload, plan Plan, from *apiserver.Server) *Run {
 	} else {
 		r.server = apiserver.New(w.Scheme, r.clock, w.Admit)
 	}
-	r.nodes = kubelet{server: r.server, now: r.now}
+	r.nodes = kubelet{server: r.server, now: r.now, silent: map[string]time.Time{}}
+	if from == nil {
+		if err := newNodes(r.server); err != nil {
+			r.fail("making nodes: %w", err)
+		}
+	}
 	return r
 }
 
-// Clock is the run's.
-func (r *Run) Clock() *clocktesting.FakePassiveClock { return r.clock }
+// Clock is the controller's: it may differ from that of the rest of the world.
+func (r *Run) Clock() clock.PassiveClock { return controllersClock{r} }
+
+type controllersClock struct{ run *Run }
+
+func (c controllersClock) Now() time.Time                  { return c.run.now().Add(c.run.skew) }
+func (c controllersClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // NewID is another one at each call.
 func (r *Run) NewID() string {
@@ -109,12 +121,22 @@ func (r *Run) do() {
 	r.leader = r.startProcess(0)
 	r.settle()
 	for _, edits := range r.plan.Stages {
-		for _, text := range edits {
-			r.note("user: %s", text)
-			if err := r.workload.Edit(r.server, text); err != nil {
-				r.fail("editing by %q: %w", text, err)
-			}
+		r.note("user: %s", strings.Join(edits, " "))
+		if err := r.workload.Edit(r.server, edits); err != nil {
+			r.fail("editing by %q: %w", edits, err)
 		}
+		r.settle()
+		r.undoAll()
+	}
+}
+
+// undoAll has the user take back what faults made them do, the last first.
+func (r *Run) undoAll() {
+	for r.failure == nil && len(r.undo) > 0 {
+		last := len(r.undo) - 1
+		undo := r.undo[last]
+		r.undo = r.undo[:last]
+		undo()
 		r.settle()
 	}
 }
@@ -130,21 +152,28 @@ func (r *Run) settle() {
 }
 
 func (r *Run) stayAtRest() {
+	if r.skew != 0 {
+		r.syncAgain() // by another clock, other things may be due
+	}
 	for range extraSyncs {
 		before := r.writes
-		r.advanceTo(r.now().Add(2 * time.Second))
-		r.leader.queue.Add(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: r.workload.Parent.Namespace, Name: r.workload.Parent.Name}})
-		for r.failure == nil && r.step() {
-			continue
-		}
+		r.syncAgain()
 		if r.failure == nil && r.writes > before {
 			r.fail("I5: %d writes at rest, the last is %s", r.writes-before, r.calls[len(r.calls)-1])
 		}
 	}
 	if r.failure == nil {
-		if err := r.workload.AtRest(r.server); err != nil {
+		if err := errors.Join(r.workload.AtRest(r.server), r.keepsMarks()); err != nil {
 			r.fail("at rest: %w", err)
 		}
+	}
+}
+
+func (r *Run) syncAgain() {
+	r.advanceTo(r.now().Add(2 * time.Second))
+	r.leader.queue.Add(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: r.workload.Parent.Namespace, Name: r.workload.Parent.Name}})
+	for r.failure == nil && r.step() {
+		continue
 	}
 }
 
@@ -154,8 +183,8 @@ func (r *Run) step() bool {
 		r.fail("it never comes to rest")
 		return false
 	}
-	things := [...]func() bool{r.showChanges, r.syncOnce, r.nodesAct, r.collect, r.showOne, r.letGo, r.heal, r.wait}
-	const anyOrder = 4 // of the first; the others are for when none of these has anything to do
+	things := [...]func() bool{r.showChanges, r.syncOnce, r.nodesAct, r.collect, r.othersAct, r.writeLate, r.showOne, r.letGo, r.heal, r.wait}
+	const anyOrder = 5 // of the first; the others are for when none of these has anything to do
 	if r.random != nil {
 		r.random.Shuffle(anyOrder, func(i, j int) { things[i], things[j] = things[j], things[i] })
 	}
@@ -225,7 +254,33 @@ func (r *Run) nodesAct() bool {
 	return did != ""
 }
 
+func (r *Run) othersAct() bool {
+	if r.workload.Others == nil {
+		return false
+	}
+	did := r.workload.Others(r.server)
+	if did != "" {
+		r.note("%s", did)
+	}
+	return did != ""
+}
+
+// writeLate carries out a write that the controller was told had failed.
+func (r *Run) writeLate() bool {
+	if len(r.late) == 0 || r.now().Before(r.late[0].at) {
+		return false
+	}
+	late := r.late[0]
+	r.late = r.late[1:]
+	late.do()
+	return true
+}
+
 func (r *Run) collect() bool {
+	if did := r.server.Collect(); did != "" {
+		r.note("the garbage collector %s", did)
+		return true
+	}
 	key, has := r.server.Orphan()
 	if !has {
 		return false
@@ -254,7 +309,11 @@ func (r *Run) letGo() bool {
 // wait lets time pass until something is due.
 func (r *Run) wait() bool {
 	next := time.Time{}
-	for _, t := range []time.Time{r.leader.queue.next(), r.nodes.next(), r.silentUntil, r.awayUntil, r.healAt, r.lagUntil} {
+	due := []time.Time{r.leader.queue.next(), r.nodes.next(), r.silentUntil, r.awayUntil, r.healAt, r.lagUntil}
+	for _, late := range r.late {
+		due = append(due, late.at)
+	}
+	for _, t := range due {
 		if t.After(r.now()) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}

@@ -29,8 +29,10 @@ type Workload struct {
 	Admit func(client.Object)
 	// New is the parent as its user creates it.
 	New func() client.Object
-	// Edit does what a user does, as a text says: to the parent, if it is there, or to its Pods.
-	Edit func(server *apiserver.Server, text string) error
+	// Edit does what a user does, as texts say: to the parent, if it is there, in one write, or to its Pods.
+	Edit func(server *apiserver.Server, texts []string) error
+	// Others does one thing that other controllers have to do, and tells what; "" is none. nil has none.
+	Others func(server *apiserver.Server) string
 	// Start makes the controller of a process.
 	Start func(*Run, *Process) (reconcile.Reconciler, []Watch)
 	// Check is asked after each write of the controller.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/test/perturb/apiserver"
@@ -22,6 +23,9 @@ type Pods = []*corev1.Pod
 // lagTime is for how long a cache does not show a change when it lags: longer than controllers wait before they look
 // again.
 const lagTime = 2 * time.Second
+
+// lateness is how long a write may be under way after its client has given up: longer than it waits to try again.
+const lateness = 3 * time.Second
 
 // foreign is the annotation of what others made, that the controller must not touch.
 const foreign = "perturb.test/foreign"
@@ -46,10 +50,24 @@ type conditions struct {
 	refuse func(*Call) error
 	// order of lists; nil is by name.
 	order *rand.Rand
+	// skew is by how much the controller's clock is ahead of the world's.
+	skew time.Duration
+	// late are writes that are still to be carried out.
+	late []lateWrite
+	// undo are what the user does when nothing else is left to do, one by one.
+	undo []func()
+	// marked are the UIDs of Pods that have what others gave them.
+	marked map[types.UID]bool
 	// letGoSoon lets a former leader go on after the next sync, otherwise when nothing else is left to do.
 	letGoSoon bool
 	// ours are the versions that the leader wrote.
 	ours map[int64]bool
+}
+
+// lateWrite is a write whose time is still to come.
+type lateWrite struct {
+	at time.Time
+	do func()
 }
 
 // verdict is what a fault does to one write.
@@ -58,6 +76,8 @@ type verdict struct {
 	instead error
 	// lost: the write happens, its answer does not arrive. crash: neither does the process live on.
 	lost, crash bool
+	// late: there is an error instead of an answer, and the write happens some time after.
+	late bool
 	// held: another process leads before the write happens. dies tells whether the former one ends after it.
 	held, dies bool
 }
@@ -73,6 +93,17 @@ func (r *Run) write(p *Process, c *Call, do func() error) error {
 		r.note("write %d, %s, is under way when %s loses the lead", c.Number, c, p.name)
 		r.leader = r.startProcess(r.rewind)
 		<-held
+	}
+	if v.late {
+		r.note("write %d, %s, is late", c.Number, c)
+		r.late = append(r.late, lateWrite{r.now().Add(lateness), func() {
+			if err := do(); err != nil {
+				r.note("write %d, late: %s: %v", c.Number, c, err)
+				return
+			}
+			r.note("write %d, late: %s", c.Number, c)
+		}})
+		return errLost
 	}
 	if v.instead != nil {
 		r.note("write %d: %s fails: %v", c.Number, c, v.instead)

@@ -165,6 +165,9 @@ func (s *Server) Delete(key Key, options *client.DeleteOptions) error {
 			return apierrors.NewConflict(key.resource(), key.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s)", *p.ResourceVersion, current.GetResourceVersion()))
 		}
 	}
+	if current = s.propagate(key, current, options.PropagationPolicy); current.GetDeletionTimestamp() != nil && len(current.GetFinalizers()) > 0 && options.PropagationPolicy != nil {
+		return nil
+	}
 	grace := graceOf(current, options.GracePeriodSeconds)
 	if grace == 0 && len(current.GetFinalizers()) == 0 {
 		s.store(watch.Deleted, key, current.DeepCopyObject().(client.Object))
@@ -232,4 +235,9 @@ func (s *Server) store(how watch.EventType, key Key, obj client.Object) {
 		delete(s.objects, key)
 	}
 	s.log = append(s.log, Event{Type: how, Version: s.version, Key: key, Object: obj})
+}
+
+// RestoreSpec gives an object the spec that it had.
+func (s *Server) RestoreSpec(as client.Object) error {
+	return s.Edit(s.KeyOf(as), func(obj client.Object) { setField(obj, as.DeepCopyObject().(client.Object), "Spec") })
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/test/perturb"
@@ -22,6 +23,9 @@ import (
 func check(w *perturb.Write) error {
 	if w.Verb == "delete" && (w.Options.Preconditions == nil || w.Options.Preconditions.UID == nil) {
 		return errors.New("a deletion without the UID of what it deletes")
+	}
+	if w.Key.Kind != setKind && ended(w.Parents) {
+		return errors.New("it acts for a CloneSet that is being deleted")
 	}
 	if w.Key.Kind != apiserver.PodKind {
 		return nil
@@ -36,6 +40,11 @@ func check(w *perturb.Write) error {
 	return wrong
 }
 
+// ended tells whether the controller knew that the CloneSet was being deleted.
+func ended(versions []client.Object) bool {
+	return len(versions) > 0 && !slices.ContainsFunc(versions, func(obj client.Object) bool { return obj.GetDeletionTimestamp() == nil })
+}
+
 func checkFor(w *perturb.Write, set *v1beta1.CloneSet) error {
 	n, r := int(*set.Spec.Replicas), set.Spec.UpdateStrategy.RollingUpdate
 	surge := percent(r.MaxSurge, n, math.Ceil)
@@ -47,14 +56,21 @@ func checkFor(w *perturb.Write, set *v1beta1.CloneSet) error {
 		round = math.Floor
 	}
 	before, after := available(of(set, w.Before)), available(of(set, w.After))
-	if least := n - percent(r.MaxUnavailable, n, round); after < before && after < least && after+w.Disrupted(serves) < least {
+	if least := n - percent(r.MaxUnavailable, n, round); after < before && after < least && after+w.Disrupted(servesUs) < least {
 		return fmt.Errorf("I1: %d Pods are available after it, at least %d must be", after, least)
 	}
 	active := of(set, w.After)
-	if w.Verb == "create" && len(active) > n+surge {
-		return fmt.Errorf("I2: there are %d Pods after it, at most %d may be", len(active), n+surge)
+	if counted := counted(set, active); w.Verb == "create" && len(counted) > n+surge {
+		return fmt.Errorf("I2: there are %d Pods after it, at most %d may be", len(counted), n+surge)
 	}
 	return checkPartition(w, set, active)
+}
+
+// counted leaves out Pods that are to be replaced before they are gone.
+func counted(set *v1beta1.CloneSet, pods perturb.Pods) perturb.Pods {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+		return set.Spec.ScaleStrategy.ExcludePreparingDelete && pod.Labels[v1beta1.LifecycleStateLabel] == string(v1beta1.LifecycleStatePreparingDelete)
+	})
 }
 
 // checkPartition is I3. Before the first rollout, and after one, there is no old revision to keep Pods at.
@@ -86,8 +102,12 @@ func asked(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
 }
 
 func partition(set *v1beta1.CloneSet) int {
-	n := int(*set.Spec.Replicas)
-	return min(percent(set.Spec.UpdateStrategy.RollingUpdate.Partition, n, math.Ceil), n)
+	n, p := int(*set.Spec.Replicas), set.Spec.UpdateStrategy.RollingUpdate.Partition
+	kept := min(percent(p, n, math.Ceil), n)
+	if kept == n && n > 1 && p.Type == intstr.String && p.StrVal != "100%" {
+		return n - 1 // less than all is not all
+	}
+	return kept
 }
 
 // percent is an amount of n.
@@ -128,6 +148,9 @@ func serves(pod *corev1.Pod) bool {
 		status[corev1.PodReady] == corev1.ConditionTrue && status["InPlaceUpdateReady"] != corev1.ConditionFalse
 }
 
+// servesUs is that, of a Pod that nobody has taken out of the selector.
+func servesUs(pod *corev1.Pod) bool { return serves(pod) && pod.Labels["app"] == "web" }
+
 // fingerprint tells templates apart by what the edits change of them.
 func fingerprint(t *corev1.PodTemplateSpec) string {
 	var text []string
@@ -137,6 +160,10 @@ func fingerprint(t *corev1.PodTemplateSpec) string {
 			text = append(text, e.Name+"="+e.Value)
 		}
 	}
+	if t.Labels[hold] != "" {
+		text = append(text, "held")
+	}
+	text = append(text, t.Finalizers...)
 	return strings.Join(text, " ")
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fairlead-io/fairlead/controllers/cloneset"
 	"github.com/fairlead-io/fairlead/test/perturb"
 )
 
@@ -16,6 +17,7 @@ var (
 	long   = flag.Bool("perturb.long", false, "perturb by all faults")
 	seeds  = flag.Uint64("perturb.seeds", 5, "how many random runs to make")
 	first  = flag.Uint64("perturb.first", 1, "the seed of the first")
+	sample = flag.Uint64("perturb.every", 1, "of all faults, try every so many-th point")
 	replay = flag.String("perturb.plan", "", "the plan to repeat, which a failure has printed")
 	given  = flag.String("perturb.given", "", "where that plan begins, which a failure has printed")
 )
@@ -27,20 +29,22 @@ const (
 	writesOfARun = 60
 )
 
-func allFaults() []perturb.Fault { return slices.Concat(perturb.First(), perturb.Long()) }
+func allFaults() []perturb.Fault {
+	return slices.Concat(perturb.First(), perturb.Long(), edited(), extremes())
+}
 
 // TestEveryPointOfAllFaults is TestEveryPoint with the faults that it leaves out.
 func TestEveryPointOfAllFaults(t *testing.T) {
 	if !*long {
 		t.Skip("this is for make perturb")
 	}
-	for _, s := range scenarios {
+	for _, s := range all() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				everyPoint(t, s, slices.DeleteFunc(allFaults(), func(f perturb.Fault) bool {
 					return slices.ContainsFunc(perturb.Short(), func(g perturb.Fault) bool { return f.ID == g.ID })
-				}))
+				}), int(*sample))
 			})
 		})
 	}
@@ -49,28 +53,38 @@ func TestEveryPointOfAllFaults(t *testing.T) {
 // TestRandomRuns edits CloneSets at random while faults happen at random, and things that can happen at the same time in
 // a random order. The last edits undo what would let the end depend on that order.
 func TestRandomRuns(t *testing.T) {
-	for seed := *first; seed < *first+*seeds; seed++ {
-		synctest.Test(t, func(t *testing.T) {
-			s, plan := randomRun(seed)
-			prepared, err := newWorkload(mistake{}).Prepare(s)
-			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			if result := prepared.Do(plan); result.Err != nil {
-				result = prepared.Shrink(result, shrinkTries)
-				t.Fatal(result.Explain(fmt.Sprintf("seed %d, given %q", seed, s.Given)))
-			}
+	const enough = 5 // failures to learn from
+	failures := 0
+	for seed := *first; seed < *first+*seeds && failures < enough; seed++ {
+		passed := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, plan := randomRun(seed)
+				prepared, err := s.workload().Prepare(s.Scenario)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if result := prepared.Do(plan); result.Err != nil {
+					result = prepared.Shrink(result, shrinkTries)
+					t.Fatal(result.Explain(fmt.Sprintf("seed %d, given %q, settings %+v", seed, s.Given, s.settings)))
+				}
+			})
 		})
+		if !passed {
+			failures++
+		}
 	}
 }
 
 // randomRun is what a seed stands for.
-func randomRun(seed uint64) (perturb.Scenario, perturb.Plan) {
+func randomRun(seed uint64) (story, perturb.Plan) {
 	r := rand.New(rand.NewPCG(seed, 6))
 	one := func(of ...string) string { return of[r.IntN(len(of))] }
 	policy := one("ReCreate", "InPlaceIfPossible", "InPlaceIfPossible")
 	limits := one("max-unavailable=1", "max-unavailable=2", "max-unavailable=50% max-surge=1", "max-unavailable=0 max-surge=1")
-	s := perturb.Scenario{Given: fmt.Sprintf("replicas=%d policy=%s %s %s", 2+r.IntN(4), policy, limits, one("", "", "claims=true", "grace=5", "min-ready=3"))}
+	feature := one("", "", "claims=true", "claims=true reuse-claims=true", "grace=5", "min-ready=3", "pre-delete=labels", "hook-update=unready",
+		"pre-delete=finalizers hook-update=labels", "pre-normal=true", "first=pod-1", "scatter=pod-1", "spread="+perturb.Zone, "history=0", "exclude-preparing=true pre-delete=labels")
+	s := story{settings: cloneset.Settings{PreDownload: r.IntN(2) == 0, PartitionRollback: r.IntN(3) == 0}}
+	s.Given = fmt.Sprintf("replicas=%d policy=%s %s %s; label-pod=1", 2+r.IntN(4), policy, limits, feature)
 	var stages []string
 	for range 2 + r.IntN(3) {
 		var edits []string
@@ -80,12 +94,12 @@ func randomRun(seed uint64) (perturb.Scenario, perturb.Plan) {
 				fmt.Sprintf("partition=%d", r.IntN(4)), one("partition=50%", "partition=100%"), one("paused=true", "paused=false"),
 				fmt.Sprintf("delete-pod=%d", r.IntN(5)), fmt.Sprintf("name-pod=%d", r.IntN(5)), fmt.Sprintf("kill-pod=%d", r.IntN(5)),
 				fmt.Sprintf("fail-pod=%d", r.IntN(5)), fmt.Sprintf("release-pod=%d", r.IntN(5)), fmt.Sprintf("history=%d", r.IntN(3)),
-				fmt.Sprintf("side=%d", 1+r.IntN(3)), "scale-unavailable=1",
+				fmt.Sprintf("side=%d", 1+r.IntN(3)), "scale-unavailable=1", one("update-type=OnDelete", "update-type=RollingUpdate"), "image=1"+perturb.Again,
 			))
 		}
 		stages = append(stages, strings.Join(edits, " "))
 	}
-	s.Stages = strings.Join(append(stages, "partition=0 paused=false", fmt.Sprintf("replicas=%d", 1+r.IntN(4))), "; ")
+	s.Stages = strings.Join(append(stages, "partition=0 paused=false update-type=RollingUpdate", fmt.Sprintf("replicas=%d", 1+r.IntN(4))), "; ")
 	plan := perturb.Plan{Stages: perturb.Stages(s.Stages), Seed: seed}
 	faults := allFaults()
 	for range r.IntN(4) {

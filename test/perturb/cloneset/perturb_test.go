@@ -10,26 +10,20 @@ import (
 	"github.com/fairlead-io/fairlead/test/perturb"
 )
 
-// scenarios are the stories whose every write is perturbed by every fault.
-var scenarios = []perturb.Scenario{
-	{Name: "scale out", Given: "replicas=2 max-unavailable=1", Stages: "replicas=5"},
-	{Name: "scale out step by step", Given: "replicas=1 scale-unavailable=1", Stages: "replicas=3"},
-	{Name: "update in place", Given: "replicas=3 max-unavailable=1 policy=InPlaceIfPossible", Stages: "image=2 partition=2; partition=0"},
-	{Name: "update in place with surge", Given: "replicas=3 max-unavailable=0 max-surge=1 policy=InPlaceIfPossible", Stages: "image=2 side=2"},
-	{Name: "recreate", Given: "replicas=3 max-unavailable=1", Stages: "env=2 partition=2; partition=0"},
-	{Name: "recreate with surge", Given: "replicas=3 max-unavailable=0 max-surge=1", Stages: "image=2"},
-	{Name: "scale in", Given: "replicas=5", Stages: "replicas=2"},
-	{Name: "delete the Pods that are named", Given: "replicas=4 max-unavailable=1 claims=true", Stages: "delete-pod=0 name-pod=2; replicas=3"},
-	{Name: "roll back", Given: "replicas=3 max-unavailable=1 policy=InPlaceIfPossible; image=2 partition=1", Stages: "image=1 partition=0"},
-}
-
 func TestEveryPoint(t *testing.T) {
 	var total atomic.Int64
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range scenarios {
+		for i, s := range all() {
+			every := 1
+			if i >= len(scenarios) && !*long {
+				every = 3
+			}
+			if testing.Short() {
+				every = 10 // enough where something else is tested, such as with the race detector
+			}
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { total.Add(int64(everyPoint(t, s, perturb.Short()))) })
+				synctest.Test(t, func(t *testing.T) { total.Add(int64(everyPoint(t, s, perturb.Short(), every))) })
 			})
 		}
 	})
@@ -39,16 +33,13 @@ func TestEveryPoint(t *testing.T) {
 	}
 }
 
-// everyPoint runs every point of a scenario, and tells how many there are.
-func everyPoint(t *testing.T, s perturb.Scenario, faults []perturb.Fault) int {
-	prepared, err := newWorkload(mistake{}).Prepare(s)
+// everyPoint runs every so many-th point of a story, and tells how many there are.
+func everyPoint(t *testing.T, s story, faults []perturb.Fault, every int) int {
+	prepared, err := s.workload().Prepare(s.Scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := prepared.Points(faults)
-	if testing.Short() {
-		points = slices.Collect(everyTenth(points))
-	}
+	points := slices.Collect(everyNth(prepared.Points(faults), every))
 	failed := map[string]int{}
 	for _, plan := range points {
 		result := prepared.Do(plan)
@@ -67,10 +58,9 @@ func everyPoint(t *testing.T, s perturb.Scenario, faults []perturb.Fault) int {
 	return len(points)
 }
 
-// everyTenth is enough where something else is tested, such as with the race detector.
-func everyTenth(points []perturb.Plan) iter.Seq[perturb.Plan] {
+func everyNth(points []perturb.Plan, n int) iter.Seq[perturb.Plan] {
 	return func(yield func(perturb.Plan) bool) {
-		for i := 0; i < len(points) && yield(points[i]); i += 10 {
+		for i := 0; i < len(points) && yield(points[i]); i += n {
 			continue
 		}
 	}

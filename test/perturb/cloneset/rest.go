@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/test/perturb"
@@ -20,28 +21,26 @@ func atRest(s *apiserver.Server) error {
 		return orphans(s, nil)
 	}
 	pods, at := activePods(s), templates(s)
-	if len(pods) != int(*set.Spec.Replicas) {
-		return fmt.Errorf("%d Pods instead of %d", len(pods), *set.Spec.Replicas)
+	if err := countAtRest(set, pods); err != nil {
+		return err
 	}
 	updated := 0
 	for _, pod := range pods {
-		if err := podAtRest(pod); err != nil {
+		if err := podAtRest(set, pod); err != nil {
 			return err
 		}
-		if _, doomed := pod.Labels[v1beta1.SpecifiedDeleteLabel]; doomed && !set.Spec.UpdateStrategy.RollingUpdate.Paused {
+		if asked(set, pod) && !isHeldUp(set, pods) {
 			return fmt.Errorf("the Pod %s is still to be deleted", pod.Name)
 		}
 		if at[pod.Labels[appsv1.ControllerRevisionHashLabelKey]] == fingerprint(&set.Spec.Template) {
 			updated++
 		}
 	}
-	rolls := set.Spec.UpdateStrategy.Type == v1beta1.RollingUpdateCloneSetUpdateStrategyType && !set.Spec.UpdateStrategy.RollingUpdate.Paused
-	if most := len(pods) - partition(set); rolls && updated < most && available(pods) == len(pods) {
+	rolls := set.Spec.UpdateStrategy.Type == v1beta1.RollingUpdateCloneSetUpdateStrategyType
+	if most := len(pods) - partition(set); rolls && updated < most && !isHeldUp(set, pods) {
 		return fmt.Errorf("%d Pods are updated, %d should be", updated, most)
 	}
-	// While it is paused there is no surge, without which no Pod may go if none may be unavailable.
-	paused := set.Spec.UpdateStrategy.RollingUpdate.Paused
-	if len(set.Spec.ScaleStrategy.PodsToDelete) > 0 && !paused {
+	if len(set.Spec.ScaleStrategy.PodsToDelete) > 0 && !isHeldUp(set, pods) {
 		return fmt.Errorf("podsToDelete still names %v", set.Spec.ScaleStrategy.PodsToDelete)
 	}
 	if err := statusAtRest(set, pods, updated); err != nil {
@@ -50,10 +49,29 @@ func atRest(s *apiserver.Server) error {
 	return orphans(s, set)
 }
 
-// podAtRest is that a Pod serves, unless its image is broken, and that what its label says is what it runs.
-func podAtRest(pod *corev1.Pod) error {
-	broken := strings.Contains(pod.Spec.Containers[0].Image, perturb.Broken)
-	if !broken && !serves(pod) {
+// isHeldUp tells whether what is to be done may have to wait: while it is paused there is no surge, without which no Pod
+// may go if none may be unavailable, and none may go for new ones that do not work.
+func isHeldUp(set *v1beta1.CloneSet, pods perturb.Pods) bool {
+	return set.Spec.UpdateStrategy.RollingUpdate.Paused || slices.ContainsFunc(pods, isBroken)
+}
+
+func isBroken(pod *corev1.Pod) bool {
+	return strings.Contains(pod.Spec.Containers[0].Image, perturb.Broken)
+}
+
+// countAtRest is that there are as many Pods as replicas, and more only while an update waits for ever.
+func countAtRest(set *v1beta1.CloneSet, pods perturb.Pods) error {
+	n := int(*set.Spec.Replicas)
+	if len(pods) < n || len(pods) > n && !isHeldUp(set, pods) {
+		return fmt.Errorf("%d Pods instead of %d", len(pods), n)
+	}
+	return nil
+}
+
+// podAtRest is that a Pod serves, unless its image is broken, or its update is prepared and paused then.
+func podAtRest(set *v1beta1.CloneSet, pod *corev1.Pod) error {
+	waits := set.Spec.UpdateStrategy.RollingUpdate.Paused && pod.Labels[v1beta1.LifecycleStateLabel] == string(v1beta1.LifecycleStatePreparingUpdate)
+	if !isBroken(pod) && !waits && !serves(pod) {
 		return fmt.Errorf("the Pod %s does not serve: labels %v, conditions %v", pod.Name, pod.Labels, pod.Status.Conditions)
 	}
 	return nil
@@ -61,9 +79,16 @@ func podAtRest(pod *corev1.Pod) error {
 
 func statusAtRest(set *v1beta1.CloneSet, pods perturb.Pods, updated int) error {
 	s := set.Status
-	serving := int32(available(pods))
+	serving, ready := int32(available(pods)), int32(0)
+	for _, pod := range pods {
+		normal := pod.DeepCopy()
+		delete(normal.Labels, v1beta1.LifecycleStateLabel)
+		if serves(normal) {
+			ready++ // whatever the state of its lifecycle
+		}
+	}
 	got := []int32{s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas}
-	want := []int32{int32(len(pods)), serving, serving, int32(updated)}
+	want := []int32{int32(len(pods)), ready, serving, int32(updated)}
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("I13: the status counts %v instead of %v (replicas, ready, available, updated)", got, want)
 	}
@@ -88,8 +113,14 @@ func orphans(s *apiserver.Server, set *v1beta1.CloneSet) error {
 		ids[pod.Labels[v1beta1.CloneSetInstanceIDLabel]] = true
 	}
 	for _, c := range s.All(claimKind) {
-		if len(c.GetOwnerReferences()) == 0 {
-			continue // somebody else's, of a name that one of ours would have had
+		if len(c.GetOwnerReferences()) == 0 || c.GetDeletionTimestamp() != nil {
+			continue // somebody else's, of a name that one of ours would have had; or about to go
+		}
+		if set != nil && set.Spec.ScaleStrategy.EnablePVCReuse {
+			continue // it waits for the next Pod
+		}
+		if metav1.GetControllerOfNoCopy(c) == nil {
+			continue // it goes with its Pod
 		}
 		if set == nil || !ids[c.GetLabels()[v1beta1.CloneSetInstanceIDLabel]] {
 			return fmt.Errorf("I14: claim %s has no Pod", c.GetName())

@@ -25,6 +25,7 @@ var (
 	setKind      = v1beta1.GroupVersion.WithKind("CloneSet").GroupKind()
 	claimKind    = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind()
 	revisionKind = appsv1.SchemeGroupVersion.WithKind("ControllerRevision").GroupKind()
+	jobKind      = v1beta1.GroupVersion.WithKind("ImagePullJob").GroupKind()
 	parent       = apiserver.Key{Kind: setKind, Namespace: "ns", Name: "web"}
 )
 
@@ -34,6 +35,8 @@ type mistake struct {
 	client, live func(client.Client) client.Client
 	// watches change what wakes the controller.
 	watches func([]perturb.Watch) []perturb.Watch
+	// settings are no mistake: they are the installation's.
+	settings cloneset.Settings
 	// reconciler wraps the reconciler.
 	reconciler func(*perturb.Process, reconcile.Reconciler) reconcile.Reconciler
 }
@@ -47,7 +50,8 @@ func newWorkload(m mistake) *perturb.Workload {
 	}
 	return &perturb.Workload{
 		Scheme: scheme, Parent: parent, New: newSet, Edit: edit, Check: check, AtRest: atRest, Digest: digest, Admit: admit,
-		Kinds:   []schema.GroupKind{setKind, apiserver.PodKind, claimKind, revisionKind},
+		Others:  operate,
+		Kinds:   []schema.GroupKind{setKind, apiserver.PodKind, claimKind, revisionKind, perturb.NodeKind, jobKind},
 		Counted: []schema.GroupKind{apiserver.PodKind, revisionKind},
 		// Only who has tried to make its Pod can tell a claim whose Pod was never made from one whose Pod is gone.
 		CountedByOne: []schema.GroupKind{claimKind},
@@ -61,6 +65,7 @@ func newWorkload(m mistake) *perturb.Workload {
 			}
 			controller := cloneset.New(cloneset.Options{
 				Client: cached, Live: live, Recorder: &record.FakeRecorder{}, Clock: r.Clock(), NewID: r.NewID,
+				Settings: m.settings,
 			})
 			var watches []perturb.Watch
 			for _, w := range controller.Watches(scheme, mapper, true) {
