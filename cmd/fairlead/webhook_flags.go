@@ -75,7 +75,7 @@ func (f *webhookFlags) addServing(flags *pflag.FlagSet) {
 
 func (f *webhookFlags) addStandalone(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.standalone, "standalone", false, "Serve without a cluster, from the files of --objects.")
-	flags.StringVar(&f.objects, "objects", "", "Directory of *.yaml and *.json files with SidecarSets and Namespaces, for --standalone. Changes are followed.")
+	flags.StringVar(&f.objects, "objects", "", "Directory of *.yaml and *.json files with SidecarSets, Namespaces and ConfigMaps with policies, for --standalone. Changes are followed.")
 	flags.StringVar(&f.certOut, "tls-cert-out", "", "File to write the CA of the serving certificate to, for --standalone.")
 }
 

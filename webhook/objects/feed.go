@@ -48,6 +48,8 @@ func (f *feed) synced() error {
 	switch {
 	case f.complete, f.without:
 		return nil
+	case f.kind.Foreign && apierrors.IsNotFound(f.failure):
+		return fmt.Errorf("%s are not read yet: the API server does not serve their version %s", f.kind, f.kind.Version)
 	case apierrors.IsNotFound(f.failure): // a list of what is served is found, were it empty
 		return fmt.Errorf("%s are not read yet: the API server does not serve their version %s: apply the "+
 			"CustomResourceDefinition %s of this release, and this turns ready within seconds", f.kind, f.kind.Version, f.kind)

@@ -116,3 +116,15 @@ func TestAMissingKindIsToldOnce(t *testing.T) {
 	away.Store(true)
 	until("told that the API server is away", func() bool { return lines(`"error"=`) > 0 })
 }
+
+// Of a kind that is not ours nobody is told to apply our definition.
+func TestAForeignKindThatIsNotServed(t *testing.T) {
+	for foreign, want := range map[bool]bool{false: true, true: false} {
+		f := newFeed(Kind{GroupKind: schema.GroupKind{Group: "example.com"}, Resource: "things", Version: "v1", Foreign: foreign}, klog.Background())
+		f.failed(apierrors.NewNotFound(schema.GroupResource{Group: "example.com", Resource: "things"}, ""))
+		err := f.synced()
+		if err == nil || strings.Contains(err.Error(), "of this release") != want || !strings.Contains(err.Error(), "does not serve their version v1") {
+			t.Errorf("foreign %v: %v", foreign, err)
+		}
+	}
+}

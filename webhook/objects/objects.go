@@ -33,7 +33,9 @@ type Kind struct {
 	Namespace, Selector string
 	// Optional says that a cluster may do without the kind: then there is none of it, until it is installed.
 	Optional bool
-	Sink     Sink
+	// Foreign says that its definition is none of this release's.
+	Foreign bool
+	Sink    Sink
 }
 
 func (k Kind) String() string {

@@ -134,7 +134,7 @@ func (f *Follower) open(of watched) (*watch, error) {
 	var err error
 	w.source, err = objects.NewCluster(f.config, f.log, objects.Kind{
 		GroupKind: schema.GroupKind{Group: of.Group}, Resource: of.Resource, Version: of.Version, Namespace: of.namespace,
-		ClusterScoped: of.namespace == "", Sink: w.objects,
+		ClusterScoped: of.namespace == "", Foreign: true, Sink: w.objects,
 	})
 	if err != nil {
 		return nil, err
