@@ -88,11 +88,18 @@ func (o Options) Check() error {
 	case o.Retries.QPS <= 0 || o.Retries.Bucket <= 0:
 		return fmt.Errorf("checking the rate limiter: %d retries a second and a bucket of %d would never retry", o.Retries.QPS, o.Retries.Bucket)
 	}
-	if audit := o.PolicyAudit; audit.Interval != 0 && (audit.Interval < shortestAudit || audit.Namespace == "") {
-		return fmt.Errorf("checking the audit of policies: every %s in namespace %q: it takes %s at least, or 0 for never, and a namespace",
-			audit.Interval, audit.Namespace, shortestAudit)
+	if err := o.PolicyAudit.check(); err != nil {
+		return err
 	}
 	return o.checkWorkers()
+}
+
+func (a PolicyAudit) check() error {
+	if a.Interval == 0 || a.Interval >= shortestAudit && a.Namespace != "" {
+		return nil
+	}
+	return fmt.Errorf("checking the audit of policies: every %s in namespace %q: it takes %s at least, or 0 for never, and a namespace",
+		a.Interval, a.Namespace, shortestAudit)
 }
 
 func (o Options) checkWorkers() error {

@@ -115,7 +115,7 @@ func TestWhatRulesAreTold(t *testing.T) {
 	api := newAPI(t)
 	api.set("who", map[string]string{"p.rego": who})
 	api.put(pods, "{metadata: {name: p, namespace: shop}}")
-	api.put("/api/v1/namespaces", "{metadata: {name: shop}}")
+	api.put("/api/v1/namespaces", "{metadata: {name: mall}}")
 	api.put("/api/v1/namespaces", "{metadata: {name: kube-system}}")
 	api.put("/api/v1/nodes", "{metadata: {name: n}}")
 	api.put(clonesets, "{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: c, namespace: shop}}")
@@ -124,7 +124,7 @@ func TestWhatRulesAreTold(t *testing.T) {
 	by := " by system:fairlead:audit of [\"system:authenticated\"]: "
 	want := []string{
 		"dryrun CloneSet shop/c who.dryrun: CREATE shop c" + by + "apps.kruise.io/v1beta1/CloneSet null",
-		"dryrun Namespace /shop who.dryrun: CREATE shop shop" + by + "v1/Namespace null",
+		"dryrun Namespace /mall who.dryrun: CREATE mall" + " mall" + by + "v1/Namespace null",
 		"dryrun Pod shop/p who.dryrun: CREATE shop p" + by + "v1/Pod null",
 	}
 	got := examples(api.summary("who"))

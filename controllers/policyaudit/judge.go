@@ -38,7 +38,7 @@ func (a *Auditor) judgeAll(ctx context.Context, t *target) {
 		s.tally.left(t.GroupVersionResource, err)
 	}
 	if !apierrors.IsForbidden(err) { // which is a matter of the chart's values, and is in the summary
-		a.Log.Error(err, "Cannot list what users' policies match", "resource", t.GroupVersionResource.String())
+		a.Log.Error(err, "Cannot list what users' policies match", "resource", t.String())
 	}
 }
 

@@ -2,6 +2,7 @@ package policyaudit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -72,8 +73,8 @@ func TestListsEnd(t *testing.T) {
 	if err == nil || n != 10 {
 		t.Errorf("%d objects, %v", n, err)
 	}
-	fault := fmt.Errorf("enough")
-	if err := a.lists.each(t.Context(), query{path: []string{pods}}, func(jsontext.Value) error { return fault }); err != fault {
+	fault := errors.New("enough")
+	if err := a.lists.each(t.Context(), query{path: []string{pods}}, func(jsontext.Value) error { return fault }); !errors.Is(err, fault) {
 		t.Errorf("%v", err)
 	}
 }

@@ -64,12 +64,14 @@ var request = func() problem {
 	names := func(of string) string {
 		return path(of, "spec.containers") + `.orValue([]).map(c, c.?name.orValue(""))`
 	}
-	changes := []string{differs("spec.podName", `""`), names("object") + " != " + names("oldObject")}
-	for field, nothing := range map[string]string{
+	settings := map[string]string{
 		"activeDeadlineSeconds": "", "ttlSecondsAfterFinished": "", "strategy.failurePolicy": `""`, "strategy.forceRecreate": "false",
 		"strategy.minStartedSeconds": "0", "strategy.orderedRecreate": "false", "strategy.terminationGracePeriodSeconds": "",
 		"strategy.unreadyGracePeriodSeconds": "",
-	} {
+	}
+	changes := make([]string, 0, 2+len(settings))
+	changes = append(changes, differs("spec.podName", `""`), names("object")+" != "+names("oldObject"))
+	for field, nothing := range settings {
 		change := given("spec." + field)
 		if nothing != "" {
 			change += " && object.spec." + field + " != " + nothing

@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,7 +83,7 @@ func TestPoliciesOfGates(t *testing.T) {
 
 // Every rule of the service about a change has its policy, or a reason why not.
 func TestEveryImmutableRule(t *testing.T) {
-	engine, err := validators.New(context.Background(), validators.Options{
+	engine, err := validators.New(t.Context(), validators.Options{
 		Builtins: facts.Builtins(facts.Sources{SidecarSets: overlap.NewIndex()}), Log: logr.Discard(),
 	})
 	if err != nil {

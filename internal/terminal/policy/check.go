@@ -93,7 +93,7 @@ func (c *checkCommand) execute(cmd *cobra.Command, args []string) error {
 	}
 	err = c.output.Print(cmd.OutOrStdout(), c.program.Getenv, map[string]any{"sets": all}, func(t *terminal.Text) {
 		for i := range all {
-			all[i].print(t)
+			all[i].write(t)
 		}
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func least(action, most userpolicy.Action) userpolicy.Action {
 	return action
 }
 
-func (c *Checked) print(t *terminal.Text) {
+func (c *Checked) write(t *terminal.Text) {
 	t.Line("%s  %s", t.In(terminal.Bold, c.Set), t.In(terminal.Dim, c.Where))
 	for _, warning := range c.Warnings {
 		t.Line("  %s %s", t.In(terminal.Warn, "WARN"), warning)
