@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -60,10 +61,13 @@ func (w *world) undefaulted(kind, name string) {
 	} else {
 		spec["template"] = template
 	}
+	if kind == "CloneSet" { // its controller runs too, and would put a Pod of its template in place of ours
+		spec["updateStrategy"] = map[string]any{"rollingUpdate": map[string]any{"paused": true}}
+	}
 	workload := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps.kruise.io/v1beta1", "kind": kind, "spec": spec}}
 	workload.SetNamespace(w.namespace)
 	workload.SetName(name)
-	w.must(w.Create(w.Context(), workload))
+	w.createNew(workload)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, Spec: podSpec()}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(workload, workload.GroupVersionKind())}
 	w.must(w.Create(w.Context(), pod))
@@ -76,4 +80,20 @@ func (w *world) undefaulted(kind, name string) {
 			MaxUnavailable:  ptr.To(intstr.FromInt(1)),
 		},
 	}))
+}
+
+// createNew creates an object of a kind that was just defined, of which the API server tells clients a moment later: through kubectl,
+// which asks again, unlike a client that knows the group already.
+func (w *world) createNew(object *unstructured.Unstructured) {
+	w.Helper()
+	manifest, err := object.MarshalJSON()
+	w.must(err)
+	w.eventually(func() string {
+		out, err := w.KubectlInput(w.Context(), bytes.NewReader(manifest), "create", "-f", "-", "-o", "json")
+		if err != nil {
+			return fmt.Sprintf("%v: %s", err, out)
+		}
+		w.must(object.UnmarshalJSON([]byte(out)))
+		return ""
+	})
 }
