@@ -59,8 +59,9 @@ func (o *outcome) forEach(n int, do func(i int) error) (succeeded int, err error
 
 // share is how long each part of a sync goes on starting writes. Then it is another part's turn, the status is written and
 // the next sync goes on: Pods that were created first are not to wait for their gates until thousands more are, nor are
-// other CloneSets, and a sync must end before its time is up, whatever the client's limits.
-const share = time.Second
+// other CloneSets, and a sync of four parts must end before its 30 s are up, whatever the client's limits. It is long
+// beside the second or two that the cache may need to show what was written, for which the next sync waits.
+const share = 4 * time.Second
 
 // begin gives the part of a sync that follows its share.
 func (o *outcome) begin(clock clock.PassiveClock) {

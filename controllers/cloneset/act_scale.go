@@ -50,7 +50,9 @@ func (r *Reconciler) undelete(ctx context.Context, p *Plan, o *outcome) {
 }
 
 func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []NewPod, o *outcome) {
-	n, err := slowStart(len(pods), o.over, func(i int) error {
+	first := 0
+	r.memory.with(key(set), func(m *remembered) { first = m.batch })
+	n, next, err := slowStart(len(pods), first, o.over, func(i int) error {
 		err := r.createOne(ctx, pods[i])
 		r.memory.made(set, pods[i].Pod.Labels[v1beta1.CloneSetInstanceIDLabel], err)
 		if err == nil {
@@ -59,6 +61,7 @@ func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []N
 		o.failed(failedCreate, err)
 		return err
 	})
+	r.memory.with(key(set), func(m *remembered) { m.batch = next })
 	o.written += n
 	o.scaleErr = errors.Join(o.scaleErr, err)
 }

@@ -127,8 +127,8 @@ func TestNoPodWaitsForThousands(t *testing.T) {
 	}
 	w.sync()
 	created := len(w.pods())
-	if created < 50 || created > 150 {
-		t.Fatalf("%d Pods were created in a second of which each takes 10 ms", created)
+	if created < 350 || created > 450 {
+		t.Fatalf("%d Pods were created in four seconds of which each takes 10 ms", created)
 	}
 	if got := int(w.set().Status.Replicas); got != 0 {
 		t.Errorf("the status has %d of them, of before this sync", got)
@@ -144,5 +144,32 @@ func TestNoPodWaitsForThousands(t *testing.T) {
 	}
 	if ready != created || len(w.pods()) <= created {
 		t.Errorf("%d Pods are ready, want the first %d; there are %d", ready, created, len(w.pods()))
+	}
+}
+
+// TestANewPodIsLeftAloneUntilItsKubeletReports counts what is written to a Pod before and after.
+func TestANewPodIsLeftAloneUntilItsKubeletReports(t *testing.T) {
+	w := newWorld(t, replicas(1))
+	w.sync()
+	name := w.pods()[0].Name
+	w.writes = nil
+	for _, step := range []func(*corev1.Pod){
+		func(*corev1.Pod) {},
+		func(pod *corev1.Pod) { pod.Spec.NodeName = "node" },
+	} {
+		w.editPod(name, step)
+		w.sync()
+	}
+	if slices.Contains(w.writes, "status Pod") || slices.Contains(w.writes, "patch Pod") {
+		t.Errorf("before the kubelet's report: %v", w.writes)
+	}
+	w.writes = nil
+	w.editPod(name, func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+	})
+	w.sync()
+	if pod := w.pods()[0]; !slices.Equal(w.writes[:1], []string{"status Pod"}) || slices.Contains(w.writes, "patch Pod") ||
+		pod.Labels["lifecycle.apps.kruise.io/state"] != "Normal" || !podstate.IsTrue(pod, "InPlaceUpdateReady") {
+		t.Errorf("after it: %v, and the Pod is %v with %v", w.writes, pod.Labels, pod.Status.Conditions)
 	}
 }

@@ -36,6 +36,8 @@ type remembered struct {
 	ids   ids
 	// pods is how many Pods it had at the last sync.
 	pods int
+	// batch is how many Pods to create at first, after a sync that created some.
+	batch int
 	// reported is when the status was written last.
 	reported time.Time
 }

@@ -9,9 +9,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
 	"github.com/fairlead-io/fairlead/controllers/podset/podpatch"
+	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
 	"github.com/fairlead-io/fairlead/controllers/podset/readiness"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
@@ -76,8 +78,8 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 		r.Patch, r.Resize = step.Patch, step.Resize
 		return r
 	}
-	if lifecycle.AwaitsScheduler(pod, lifecycle.HooksOf(p.set.Spec.Lifecycle)) {
-		return r // nothing makes it ready before, and its gate is then opened with the change of its state
+	if p.isUnborn(pod) {
+		return r
 	}
 	if step.Open {
 		r.Conditions = append(readiness.OpenAfterUpdate(pod, p.now), readiness.First(pod, p.now)...)
@@ -96,6 +98,15 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 		r.Patch = patch
 	}
 	return r
+}
+
+// isUnborn tells whether a new Pod is left alone: nothing makes it ready before its kubelet has reported its containers,
+// which it does as soon as it has the Pod. Its gates are then opened together with the change of its state, which has
+// waited for the scheduler; earlier, that write would cross the kubelet's.
+func (p *planner) isUnborn(pod *corev1.Pod) bool {
+	hooks := lifecycle.HooksOf(p.set.Spec.Lifecycle)
+	return lifecycle.AwaitsScheduler(pod, hooks) || hooks.PreNormal == nil && len(pod.Status.ContainerStatuses) == 0 &&
+		podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingNormal
 }
 
 // refreshed are the Pods whose metadata changes: they are moved by a later sync, which knows them as they are then. What

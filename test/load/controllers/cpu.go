@@ -49,7 +49,7 @@ func (w *world) growth(name string, small, large time.Duration) row {
 func (w *world) rollout(ctx context.Context, pods int) (s spent, err error) {
 	ns := fmt.Sprintf("cpu-%d", pods)
 	err = w.in(ctx, ns, func() error {
-		set := cloneSet(ns, "web", pods, v1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		set := cloneSet(ns, "web", pods)
 		s.scaleOut, err = w.spend(ctx, "scale-out-"+ns, set, pods, func() error { return w.Create(ctx, set) })
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ func watchIdle(ctx context.Context, w *world) (rows []row, err error) {
 	err = w.in(ctx, ns, func() error {
 		sets := make([]*v1beta1.CloneSet, w.idleSets)
 		for i := range sets {
-			sets[i] = cloneSet(ns, fmt.Sprintf("web-%d", i), w.large/w.idleSets, v1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+			sets[i] = cloneSet(ns, fmt.Sprintf("web-%d", i), w.large/w.idleSets)
 			if err := w.Create(ctx, sets[i]); err != nil {
 				return err
 			}

@@ -91,7 +91,7 @@ func run(o options, only, write string) error {
 		}
 		rows = append(rows, more...)
 	}
-	text := report(rows, o, w.KubernetesVersion())
+	text := report(rows, o, only, w.KubernetesVersion())
 	if write != "" {
 		return writeInto(write, text)
 	}

@@ -108,7 +108,7 @@ func fetchProfile(ctx context.Context, path string, length time.Duration) error 
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(req)
+	response, err := (&http.Client{Timeout: length + time.Minute}).Do(req)
 	if err != nil {
 		return fmt.Errorf("reading a profile: %w", err)
 	}

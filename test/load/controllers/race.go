@@ -44,7 +44,7 @@ func race(ctx context.Context, w *world) ([]row, error) {
 			return nil, err
 		}
 		ns = fmt.Sprintf("time-cloneset-%d", round)
-		set := cloneSet(ns, "web", 0, v1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		set := cloneSet(ns, "web", 0)
 		err = w.in(ctx, ns, func() error {
 			if err := w.Create(ctx, set); err != nil {
 				return err

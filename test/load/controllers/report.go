@@ -15,10 +15,10 @@ func (r row) String() string {
 }
 
 // report is the table and what it was made with.
-func report(rows []row, o options, kubernetes string) string {
+func report(rows []row, o options, only, kubernetes string) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "`go run ./test/load/controllers -pods %d -large %d -raced %d -rounds %d -qps %d -burst %d`, Kubernetes %s.\n\n",
-		o.pods, o.large, o.raced, o.rounds, o.qps, o.burst, kubernetes)
+	fmt.Fprintf(&out, "`go run ./test/load/controllers -pods %d -large %d -raced %d -rounds %d -qps %d -burst %d -only %q`, Kubernetes %s.\n\n",
+		o.pods, o.large, o.raced, o.rounds, o.qps, o.burst, only, kubernetes)
 	fmt.Fprintf(&out, "%s\n\n", document.Machine())
 	out.WriteString("| scenario | target | measured | missed |\n|---|---|---|---|\n")
 	for _, r := range rows {

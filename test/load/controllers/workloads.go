@@ -33,7 +33,7 @@ func template(image string) corev1.PodTemplateSpec {
 }
 
 // cloneSet has Pods with the gate that admission gives to Pods of CloneSets.
-func cloneSet(namespace, name string, replicas int, policy v1beta1.PodUpdateStrategyType) *v1beta1.CloneSet {
+func cloneSet(namespace, name string, replicas int) *v1beta1.CloneSet {
 	set := &v1beta1.CloneSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1beta1.CloneSetSpec{
@@ -41,8 +41,10 @@ func cloneSet(namespace, name string, replicas int, policy v1beta1.PodUpdateStra
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web", "set": name}},
 			Template: template("bank.test/web:v1"),
 			UpdateStrategy: v1beta1.CloneSetUpdateStrategy{
-				Type:          v1beta1.RollingUpdateCloneSetUpdateStrategyType,
-				RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: policy, MaxUnavailable: &maxUnavailable},
+				Type: v1beta1.RollingUpdateCloneSetUpdateStrategyType,
+				RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
+					PodUpdatePolicy: v1beta1.InPlaceIfPossiblePodUpdateStrategyType, MaxUnavailable: &maxUnavailable,
+				},
 			},
 		},
 	}

@@ -42,7 +42,7 @@ func countWrites(ctx context.Context, w *world) ([]row, error) {
 	const ns = "writes"
 	var rows []row
 	err := w.in(ctx, ns, func() error {
-		set := cloneSet(ns, "web", 0, v1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		set := cloneSet(ns, "web", 0)
 		if err := w.Create(ctx, set); err != nil {
 			return err
 		}
@@ -98,8 +98,10 @@ func (w *world) countOne(ctx context.Context, set *v1beta1.CloneSet, a action) (
 // perPod is the line that says what each Pod cost.
 func (w *world) perPod(a action, counts, refused map[string]int) row {
 	r := row{scenario: fmt.Sprintf("%s of %d Pods: writes for each Pod", a.name, w.pods)}
-	var target, measured, missed []string
-	for _, kind := range []string{creates, deletes, patches, statusPatches} {
+	kinds := []string{creates, deletes, patches, statusPatches}
+	measured := make([]string, 0, len(kinds))
+	var target, missed []string
+	for _, kind := range kinds {
 		if a.most[kind] > 0 {
 			target = append(target, fmt.Sprintf("%d %s", a.most[kind], short(kind)))
 		}
@@ -126,7 +128,7 @@ func short(kind string) string {
 
 // others lists counts in a fixed order.
 func others(title string, counts map[string]int) string {
-	var list []string
+	list := make([]string, 0, len(counts))
 	for kind, n := range counts {
 		list = append(list, fmt.Sprintf("%d %s", n, kind))
 	}
