@@ -23,6 +23,7 @@ func TestPoliciesOnAnAPIServer(t *testing.T) {
 	t.Run("what is never covered", func(t *testing.T) { neverCovered(t, w.on(t)) })
 	t.Run("the inventory", func(t *testing.T) { inventory(t, w.on(t)) })
 	t.Run("swaps under load", func(t *testing.T) { swaps(t, w.on(t)) })
+	t.Run("rules that take too long", func(t *testing.T) { slow(t, w.on(t)) })
 	t.Run("a set that goes", func(t *testing.T) { gone(t, w.on(t)) })
 }
 
@@ -261,6 +262,28 @@ func swaps(t *testing.T, w *world) {
 	if err != nil || now.ResourceVersion != registered.ResourceVersion {
 		t.Errorf("the configuration was written again: %v", err)
 	}
+}
+
+// Rules that do not come to an end are cut off, and the set's failure policy decides.
+func slow(t *testing.T, w *world) {
+	endless := module("endless", "deny contains \"never\" if {\n\tobject.data.slow\n\tsome a in numbers.range(1, 1000000)\n\tsome b in numbers.range(1, 1000000)\n\ta * b == -1\n}\n\nwarn contains \"it is asked\" if object.data.asked\n")
+	w.put("endless", map[string]string{"a.rego": endless, "settings.yaml": "timeoutSeconds: 1\n"})
+	asked := configMap("asked", `{asked: "yes"}`)
+	w.Until("it is asked", func() bool {
+		_, err := w.Try(asked, warned...)
+		return err != nil && strings.Contains(err.Error(), "it is asked")
+	})
+	start := time.Now()
+	w.Must(configMap("slow", `{slow: "yes"}`), "create", "--dry-run=server", "-f", "-")
+	if took := time.Since(start); took < time.Second/2 || took > 10*time.Second {
+		t.Errorf("a request that the failure policy lets pass took %v", took)
+	}
+	w.put("endless", map[string]string{"a.rego": endless, "settings.yaml": "timeoutSeconds: 1\nfailurePolicy: Fail\n"})
+	w.Until("the failure policy is registered", func() bool {
+		_, err := w.Try(configMap("slow", `{slow: "yes"}`), "create", "--dry-run=server", "-f", "-")
+		return err != nil && strings.Contains(err.Error(), `failed calling webhook "endless.policies.fairlead.io"`)
+	})
+	w.Must("", "delete", "configmap", "endless", "-n", "kruise-system")
 }
 
 func gone(t *testing.T, w *world) {

@@ -40,13 +40,11 @@ type Status struct {
 	NotLive []string `json:"notLive,omitempty"`
 	// Entries are the webhooks of the set.
 	Entries []string `json:"entries,omitempty"`
-	// Audit is what the last look at existing objects found.
-	Audit json.RawMessage `json:"audit,omitempty"`
-	// Changed is when the rest of the status became what it is; the audit does not count.
+	// Changed is when the status became what it is.
 	Changed time.Time `json:"changed"`
 }
 
-// statusOf is the status of a source, but for its time and the audit.
+// statusOf is the status of a source, but for its time.
 func statusOf(state State, missing error) Status {
 	status := Status{State: Active, Observed: state.Found}
 	if state.Failure != nil || state.Set == nil {
@@ -80,38 +78,18 @@ func inventoryRules(set *userpolicy.Set) []string {
 	return ids
 }
 
-// next is the annotation that follows one, and whether it must be written. What is the same is left alone: a write is an
-// event for ourselves, and would be answered by another one.
-func next(before string, status Status, audit json.RawMessage, now time.Time) (text string, news bool, err error) {
+// next is the annotation that follows one. What is the same is left alone: a write is an event for ourselves, and would be
+// answered by another one.
+func next(before string, status Status, now time.Time) (string, error) {
 	var old Status
 	if json.Unmarshal([]byte(before), &old) == nil { // else it is nobody's, and replaced
 		status.Changed = old.Changed
 	}
-	if audit == nil {
-		audit = old.Audit
+	if same, err := encode(status); err != nil || same == before {
+		return same, err
 	}
-	status.Audit = audit
-	same, err := encode(status)
-	if err != nil {
-		return "", false, err
-	}
-	if same == before {
-		return before, false, nil
-	}
-	old.Audit, status.Audit = nil, nil
-	if !equal(old, status) {
-		status.Changed = now.UTC().Truncate(time.Second)
-		news = true
-	}
-	status.Audit = audit
-	text, err = encode(status)
-	return text, news, err
-}
-
-func equal(a, b Status) bool {
-	left, errLeft := encode(a)
-	right, errRight := encode(b)
-	return errLeft == nil && errRight == nil && left == right
+	status.Changed = now.UTC().Truncate(time.Second)
+	return encode(status)
 }
 
 func encode(status Status) (string, error) {

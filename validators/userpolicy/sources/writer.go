@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,33 +45,13 @@ type Writer struct {
 	recorder  record.EventRecorder
 	clock     clock.WithTicker
 	bell      bell.Bell
-
-	mu     sync.Mutex
-	audits map[string]json.RawMessage
 }
 
 // NewWriter makes a Writer.
 func NewWriter(keeper *Keeper, client kubernetes.Interface, namespace string, recorder record.EventRecorder, clock clock.WithTicker) *Writer {
-	w := &Writer{
-		keeper: keeper, client: client, namespace: namespace, recorder: recorder, clock: clock, bell: bell.New(),
-		audits: make(map[string]json.RawMessage),
-	}
+	w := &Writer{keeper: keeper, client: client, namespace: namespace, recorder: recorder, clock: clock, bell: bell.New()}
 	keeper.Notify(w.bell.Ring)
 	return w
-}
-
-// SetAudit puts a summary of an audit into the status of a set: it must be small, and the same as long as nothing changed but
-// its time, or each one is a write.
-func (w *Writer) SetAudit(set string, summary any) error {
-	raw, err := json.Marshal(summary)
-	if err != nil {
-		return fmt.Errorf("encoding the audit of %s: %w", set, err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.audits[set] = raw
-	w.bell.Ring()
-	return nil
 }
 
 // Run writes until ctx ends.
@@ -96,20 +74,17 @@ func (w *Writer) wait(ctx context.Context, d time.Duration, news bell.Bell) {
 }
 
 func (w *Writer) round(ctx context.Context) {
-	w.mu.Lock()
-	audits := maps.Clone(w.audits)
-	w.mu.Unlock()
 	for _, state := range w.keeper.States() {
 		if state.Object == nil || ctx.Err() != nil {
 			continue
 		}
-		if err := w.write(ctx, state, audits[state.Name]); err != nil && ctx.Err() == nil {
+		if err := w.write(ctx, state); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Cannot write the status of a set of policies", "set", state.Name)
 		}
 	}
 }
 
-func (w *Writer) write(ctx context.Context, state State, audit json.RawMessage) error {
+func (w *Writer) write(ctx context.Context, state State) error {
 	var missing error
 	if state.Set != nil && w.keeper.Inventories != nil {
 		waiting, err := w.keeper.Inventories.Missing(state.Set)
@@ -119,7 +94,7 @@ func (w *Writer) write(ctx context.Context, state State, audit json.RawMessage) 
 		missing = err
 	}
 	status := statusOf(state, missing)
-	text, news, err := next(state.Object.Status, status, audit, w.clock.Now())
+	text, err := next(state.Object.Status, status, w.clock.Now())
 	if err != nil || text == state.Object.Status {
 		return err
 	}
@@ -140,9 +115,7 @@ func (w *Writer) write(ctx context.Context, state State, audit json.RawMessage) 
 	}
 	// Until the watch says the same, it counts as written.
 	w.keeper.Describe(state.Name, &Object{Name: state.Object.Name, UID: state.Object.UID, Status: text})
-	if news {
-		w.tell(state, status)
-	}
+	w.tell(state, status)
 	return nil
 }
 
