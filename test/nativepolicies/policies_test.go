@@ -133,6 +133,29 @@ func TestPoliciesAndTheService(t *testing.T) {
 	if diff := cmp.Diff(service.said(), both.said()); diff != "" {
 		t.Errorf("both (+) speak otherwise than the service (-):\n%s", diff)
 	}
+	t.Run("good manifests", w.good)
+}
+
+// good: a manifest that leaves out what the service fills in changes nothing when it is applied or put in place again.
+func (w *world) good(t *testing.T) {
+	w.Must("", "create", "namespace", "good")
+	for _, object := range read[map[string]any](t, "../validation/testdata/kinds/good.yaml") {
+		metadata := object["metadata"].(map[string]any)
+		if _, namespaced := metadata["namespace"]; namespaced {
+			metadata["namespace"] = "good"
+		} else {
+			metadata["name"] = "good-" + metadata["name"].(string)
+		}
+		manifest, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{"create", "apply", "replace"} {
+			if out, err := w.Try(string(manifest), verb, "-f", "-"); err != nil {
+				t.Errorf("%s of %v %v: %v: %s", verb, object["apiVersion"], object["kind"], err, out)
+			}
+		}
+	}
 }
 
 // types: the API server finds nothing wrong with the types of any expression.
