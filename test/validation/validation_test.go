@@ -15,6 +15,7 @@ func TestRulesOnAnAPIServer(t *testing.T) {
 	t.Run("volumes of every kind", func(t *testing.T) { volumes(t, w) })
 	t.Run("mistakes are refused at once", func(t *testing.T) { mistakes(t, w) })
 	t.Run("other objects count", func(t *testing.T) { otherObjects(t, w) })
+	t.Run("neighbours that compete", func(t *testing.T) { neighboursCount(t, w) })
 	t.Run("restart requests pass both of their webhooks", func(t *testing.T) { restarts(t, w) })
 	t.Run("good objects of every kind", func(t *testing.T) { everyKind(t, w) })
 	t.Run("bad objects of every kind", func(t *testing.T) { badKinds(t, w) })
