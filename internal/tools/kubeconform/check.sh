@@ -19,6 +19,7 @@ everything=(
   --set certManager.enabled=true --set networkPolicy.enabled=true --set 'networkPolicy.apiServerCIDRs={10.0.0.1/32}'
   --set monitoring.serviceMonitor.enabled=true --set monitoring.prometheusRule.enabled=true
   --set monitoring.dashboard.enabled=true --set monitoring.serviceMonitor.labels.a=b --set monitoring.dashboard.annotations.a=b
+  --set nativePolicies.enabled=true --set 'policies.audit.resources[0].resource=services' --set 'policies.inventory[0].resource=secrets'
   --set manager.nodeSelector.pool=infra --set 'manager.tolerations[0].operator=Exists'
   --set-json 'manager.nodeAffinity={"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"pool","operator":"Exists"}]}]}}'
 )

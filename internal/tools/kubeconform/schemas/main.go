@@ -34,7 +34,9 @@ var kinds = map[string]string{
 	"flowschema-flowcontrol-v1":                 "io.k8s.api.flowcontrol.v1.FlowSchema",
 	"prioritylevelconfiguration-flowcontrol-v1": "io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration",
 	"customresourcedefinition-apiextensions-v1": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
-	"validatingwebhookconfiguration-admissionregistration-v1": "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration",
+	"validatingwebhookconfiguration-admissionregistration-v1":   "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration",
+	"validatingadmissionpolicy-admissionregistration-v1":        "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy",
+	"validatingadmissionpolicybinding-admissionregistration-v1": "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding",
 }
 
 type object = map[string]any
