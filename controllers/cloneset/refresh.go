@@ -105,8 +105,13 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 // waited for the scheduler; earlier, that write would cross the kubelet's.
 func (p *planner) isUnborn(pod *corev1.Pod) bool {
 	hooks := lifecycle.HooksOf(p.set.Spec.Lifecycle)
-	return lifecycle.AwaitsScheduler(pod, hooks) || hooks.PreNormal == nil && len(pod.Status.ContainerStatuses) == 0 &&
+	return lifecycle.AwaitsScheduler(pod, hooks) || hooks.PreNormal == nil && !reported(pod) &&
 		podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingNormal
+}
+
+// reported tells whether a kubelet has reported on the Pod; some that are none say only that it runs.
+func reported(pod *corev1.Pod) bool {
+	return len(pod.Status.ContainerStatuses) > 0 || pod.Status.Phase == corev1.PodRunning
 }
 
 // refreshed are the Pods whose metadata changes: they are moved by a later sync, which knows them as they are then. What

@@ -69,6 +69,7 @@ func matters(old, updated *corev1.Pod) bool {
 	switch {
 	case old.Generation != updated.Generation || old.Spec.NodeName != updated.Spec.NodeName,
 		podstate.Active(old) != podstate.Active(updated) || old.Status.Phase != updated.Status.Phase,
+		reported(old) != reported(updated) && podstate.Lifecycle(updated) == v1beta1.LifecycleStatePreparingNormal,
 		!equality.Semantic.DeepEqual(old.Labels, updated.Labels),
 		!equality.Semantic.DeepEqual(old.OwnerReferences, updated.OwnerReferences),
 		!equality.Semantic.DeepEqual(old.Finalizers, updated.Finalizers):

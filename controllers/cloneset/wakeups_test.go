@@ -105,6 +105,15 @@ func TestWhichChangesMatter(t *testing.T) {
 			t.Errorf("%s: matters is %v", name, got)
 		}
 	}
+	pending := func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }
+	for state, want := range map[string]bool{"PreparingNormal": true, "Normal": false} {
+		old := podAt(v1, "p", inState(state), pending)
+		updated := old.DeepCopy()
+		updated.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
+		if got := matters(old, updated); got != want {
+			t.Errorf("the kubelet's first report on a Pod that is %s: matters is %v", state, got)
+		}
+	}
 }
 
 // TestTheCacheKeepsWhatPlansNeed makes a plan from whole Pods and from those that the cache keeps, and their version.
