@@ -17,7 +17,7 @@ var (
 	long   = flag.Bool("perturb.long", false, "perturb by all faults")
 	seeds  = flag.Uint64("perturb.seeds", 5, "how many random runs to make")
 	first  = flag.Uint64("perturb.first", 1, "the seed of the first")
-	sample = flag.Uint64("perturb.every", 1, "of all faults, try every so many-th point")
+	sample = flag.Int("perturb.every", 1, "of all faults, try every so many-th point")
 	replay = flag.String("perturb.plan", "", "the plan to repeat, which a failure has printed")
 	given  = flag.String("perturb.given", "", "where that plan begins, which a failure has printed")
 )
@@ -33,18 +33,24 @@ func allFaults() []perturb.Fault {
 	return slices.Concat(perturb.First(), perturb.Long(), edited(), extremes())
 }
 
+// editsEvery is at which part of the writes each edit in the middle is tried, another one for each edit: there are as many
+// of them as of all other faults together, and their runs are twice as long.
+const editsEvery = 3
+
 // TestEveryPointOfAllFaults is TestEveryPoint with the faults that it leaves out.
 func TestEveryPointOfAllFaults(t *testing.T) {
 	if !*long {
 		t.Skip("this is for make perturb")
 	}
+	others := slices.DeleteFunc(slices.Concat(perturb.First(), perturb.Long()), func(f perturb.Fault) bool {
+		return slices.ContainsFunc(perturb.Short(), func(g perturb.Fault) bool { return f.ID == g.ID })
+	})
 	for _, s := range all() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				everyPoint(t, s, slices.DeleteFunc(allFaults(), func(f perturb.Fault) bool {
-					return slices.ContainsFunc(perturb.Short(), func(g perturb.Fault) bool { return f.ID == g.ID })
-				}), int(*sample))
+				everyPoint(t, s, others, *sample)
+				everyPoint(t, s, slices.Concat(edited(), extremes()), editsEvery**sample)
 			})
 		})
 	}

@@ -16,7 +16,7 @@ func TestEveryPoint(t *testing.T) {
 		for i, s := range all() {
 			every := 1
 			if i >= len(scenarios) && !*long {
-				every = 3
+				every = 5
 			}
 			if testing.Short() {
 				every = 10 // enough where something else is tested, such as with the race detector

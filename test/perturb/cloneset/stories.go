@@ -28,7 +28,7 @@ var scenarios = []perturb.Scenario{
 	{Name: "roll back", Given: "replicas=3 max-unavailable=1 policy=InPlaceIfPossible; image=2 partition=1", Stages: "image=1 partition=0"},
 }
 
-// further are stories of single features, of which continuous integration tries every third point.
+// further are stories of single features, of which continuous integration tries every fifth point.
 var further = []story{
 	{Scenario: perturb.Scenario{Name: "hooks before deletion", Given: "pre-delete=labels replicas=4 max-unavailable=1", Stages: "replicas=2"}},
 	{Scenario: perturb.Scenario{Name: "hooks before deletion, kept after all", Given: "pre-delete=finalizers replicas=4 max-unavailable=1", Stages: "delete-pod=0 name-pod=1; replicas=2"}},
