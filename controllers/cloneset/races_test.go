@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
 
 // stale makes the cache show the Pods and claims of now for ever; reads of single objects too. Writes are not affected.
@@ -93,5 +95,57 @@ func TestAGhostIsNotDeletedForEver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// untilRolledOut syncs, with the kubelet acting in between, up to the sync whose status says that the rollout has ended.
+// Nothing wakes the CloneSet after it.
+func (w *world) untilRolledOut() {
+	w.Helper()
+	for range 50 {
+		w.kubelet()
+		w.sync()
+		if s := w.set().Status; s.CurrentRevision == s.UpdateRevision && s.ObservedGeneration == w.set().Generation {
+			return
+		}
+	}
+	w.Fatalf("it is never rolled out; the status is %+v", w.set().Status)
+}
+
+func TestTheEndOfARolloutTidiesUp(t *testing.T) {
+	none := int32(0)
+	w := newWorld(t, inPlace, replicas(4), limits("0", "2", "0"), func(s *cloneSet) { s.Spec.RevisionHistoryLimit = &none })
+	w.reconciler.PreDownload = true
+	w.settle()
+	w.edit(image("web:2"))
+	w.sync()
+	if len(w.jobs()) != 1 || len(w.revisions()) != 2 {
+		t.Fatalf("at the beginning there are %d jobs and %d revisions, want 1 and 2", len(w.jobs()), len(w.revisions()))
+	}
+	w.untilRolledOut()
+	if len(w.jobs()) != 0 || len(w.revisions()) != 1 {
+		t.Errorf("in the end there are %d jobs and %d revisions, want 0 and 1", len(w.jobs()), len(w.revisions()))
+	}
+}
+
+// TestImagesArePulledOnceSomePodsAreUpdated looks at the sync that first counts as many updated Pods that are ready as the
+// CloneSet asks for.
+func TestImagesArePulledOnceSomePodsAreUpdated(t *testing.T) {
+	two := int32(2)
+	w := newWorld(t, inPlace, replicas(6), limits("4", "1", "0"), rolling(func(r *v1beta1.RollingUpdateCloneSetStrategy) {
+		r.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: &two}
+	}))
+	w.reconciler.PreDownload = true
+	w.settle()
+	w.edit(image("web:2"))
+	for range 20 {
+		w.kubelet()
+		w.sync()
+		if ready := w.set().Status.UpdatedReadyReplicas; (ready >= 2) != (len(w.jobs()) == 1) {
+			t.Fatalf("with %d updated Pods ready there are %d jobs", ready, len(w.jobs()))
+		}
+	}
+	if len(w.jobs()) != 1 {
+		t.Errorf("%d jobs in the end", len(w.jobs()))
 	}
 }
