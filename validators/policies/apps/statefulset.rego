@@ -259,7 +259,7 @@ mutable := {"lifecycle", "ordinals", "persistentVolumeClaimRetentionPolicy", "re
 #   id: statefulset-immutable
 deny contains object.union(problem, {"rule": "statefulset-immutable"}) if {
 	input.operation == "UPDATE"
-	some problem in rollout.immutable("spec", old, spec, mutable)
+	some problem in rollout.immutable("spec", rollout.ordered(old), rollout.ordered(spec), mutable)
 }
 
 # METADATA

@@ -350,7 +350,8 @@ deny contains {"rule": "uniteddeployment-selector-immutable", "field": "spec.sel
 deny contains object.union(problem, {"rule": "uniteddeployment-template-immutable"}) if {
 	updating
 	some kind, mutable in mutables
-	some problem in rollout.immutable(sprintf("%s.spec", [at[kind]]), object.get(old, ["template", kind, "spec"], {}), object.get(of[kind], "spec", {}), mutable)
+	before := rollout.ordered(object.get(old, ["template", kind, "spec"], {}))
+	some problem in rollout.immutable(sprintf("%s.spec", [at[kind]]), before, rollout.ordered(object.get(of[kind], "spec", {})), mutable)
 	old.template[kind]
 }
 

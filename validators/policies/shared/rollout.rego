@@ -100,6 +100,11 @@ immutable(field, before, now, mutable) := {problem |
 	problem := {"field": sprintf("%s.%s", [field, name]), "type": "forbidden", "message": sprintf("cannot be changed: only %s may change", [concat(", ", sort(mutable))])}
 }
 
+# ordered is the spec of a StatefulSet with the order that its Pods have by default: one that was stored without it may get it.
+ordered(spec) := object.union(spec, {"podManagementPolicy": "OrderedReady"}) if {
+	object.get(spec, "podManagementPolicy", "") in {"", null}
+} else := spec
+
 # in_place are the changes of a Pod spec that cannot be made in place: everything but the images of containers.
 in_place(field, before, now) := {problem |
 	before != now
