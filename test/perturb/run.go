@@ -309,14 +309,16 @@ func (r *Run) letGo() bool {
 // wait lets time pass until something is due.
 func (r *Run) wait() bool {
 	next := time.Time{}
-	due := []time.Time{r.leader.queue.next(), r.nodes.next(), r.silentUntil, r.awayUntil, r.healAt, r.lagUntil}
-	for _, late := range r.late {
-		due = append(due, late.at)
-	}
-	for _, t := range due {
+	sooner := func(t time.Time) {
 		if t.After(r.now()) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
+	}
+	for _, t := range []time.Time{r.leader.queue.next(), r.nodes.next(), r.silentUntil, r.awayUntil, r.healAt, r.lagUntil} {
+		sooner(t)
+	}
+	for _, late := range r.late {
+		sooner(late.at)
 	}
 	if next.IsZero() {
 		return false

@@ -126,7 +126,7 @@ func packagesOf(modules map[string]*ast.Module) (map[string]described, []error) 
 
 // nameOf is a package's path without data.
 func nameOf(path ast.Ref) string {
-	var parts []string
+	parts := make([]string, 0, len(path))
 	for _, term := range path[1:] {
 		part, _ := term.Value.(ast.String)
 		parts = append(parts, string(part))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,7 +63,7 @@ func TestRandomRuns(t *testing.T) {
 	const enough = 5 // failures to learn from
 	failures := 0
 	for seed := *first; seed < *first+*seeds && failures < enough; seed++ {
-		passed := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		passed := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, plan := randomRun(seed)
 				prepared, err := s.workload().Prepare(s.Scenario)

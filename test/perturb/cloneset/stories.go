@@ -65,13 +65,14 @@ func all() []story {
 
 // edited are P15: the user changes their mind in the middle.
 func edited() []perturb.Fault {
-	var faults []perturb.Fault
-	for id, edits := range map[string][]string{
+	changes := map[string][]string{
 		"back": {"image=1", "env=0"}, "onward": {"image=7"}, "onward-env": {"env=7"}, "paused": {"paused=true"},
 		"partition-up": {"partition=100%"}, "partition-down": {"partition=0"}, "scale-out": {"replicas=6"}, "scale-in": {"replicas=1"},
 		"in-place": {"policy=InPlaceIfPossible"}, "recreate": {"policy=ReCreate"}, "on-delete": {"update-type=OnDelete"},
 		"hooks": {"pre-delete=labels", "hook-update=labels"},
-	} {
+	}
+	faults := make([]perturb.Fault, 0, len(changes))
+	for id, edits := range changes {
 		faults = append(faults, perturb.Edited("P15."+id, true, edits...))
 	}
 	faults = append(faults, perturb.Edited("P15.claims", false, "claims=true", "reuse-claims=true"))
@@ -83,15 +84,16 @@ func edited() []perturb.Fault {
 
 // extremes are P20: fields at what is the least or most that admission lets pass, put back later.
 func extremes() []perturb.Fault {
-	var faults []perturb.Fault
-	for id, edits := range map[string][]string{
+	changes := map[string][]string{
 		"no-replicas": {"replicas=0"}, "replicas": {"replicas=15"}, "partition": {"partition=2147483647"}, "percentage": {"partition=99%"},
 		"unavailable": {"max-unavailable=100%"}, "unavailable-number": {"max-unavailable=2147483647"}, "surge": {"max-surge=100%", "max-unavailable=0"},
 		"surge-number": {"max-surge=2147483647"}, "min-ready": {"min-ready=2147483647"}, "min-ready-negative": {"min-ready=-1"},
 		"history": {"history=0"}, "history-negative": {"history=-1"}, "history-all": {"history=2147483647"}, "grace": {"grace=2147483647"},
 		"deadline": {"progress-deadline=0"}, "deadline-long": {"progress-deadline=2147483646"}, "scale-unavailable": {"scale-unavailable=100%"},
 		"broken": {"image=broken"}, "names": {"name-nobody=0", "name-pod=0"},
-	} {
+	}
+	faults := make([]perturb.Fault, 0, len(changes))
+	for id, edits := range changes {
 		faults = append(faults, perturb.Edited("P20."+id, true, edits...))
 	}
 	return sorted(faults)

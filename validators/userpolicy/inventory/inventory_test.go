@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,7 +137,7 @@ func TestRulesSeeTheInventory(t *testing.T) {
 	if got := says(view); got != "[seen.deny: services: 2 seen.warn: always]" {
 		t.Errorf("said %s", got)
 	}
-	view.missing = func() error { return fmt.Errorf("services may not be read") }
+	view.missing = func() error { return errors.New("services may not be read") }
 	if got := says(view); got != "[seen.warn: always]" {
 		t.Errorf("without all of it, said %s", got)
 	}
