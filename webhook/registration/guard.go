@@ -66,7 +66,8 @@ func (r *Registrar) watch(ctx context.Context) error {
 	} {
 		_, guarding := informer.AddEventHandler(r.guardBell.OnEvents())
 		_, leading := informer.AddEventHandler(r.leadBell.OnEvents())
-		if err := errors.Join(guarding, leading, r.definitions.follow(informer)); err != nil {
+		_, ruling := informer.AddEventHandler(r.policiesBell.OnEvents())
+		if err := errors.Join(guarding, leading, ruling, r.definitions.follow(informer)); err != nil {
 			return fmt.Errorf("watching the webhook configurations and the release namespace: %w", err)
 		}
 		go informer.RunWithContext(ctx)

@@ -85,7 +85,9 @@ func (r *Registrar) term(ctx context.Context) error {
 func (r *Registrar) lead(ctx context.Context) {
 	r.leading.Lock()
 	defer r.leading.Unlock()
-	clear(r.settled)
+	for _, n := range r.noted {
+		n.settled = nil
+	}
 	r.proof.forget()
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -98,7 +100,10 @@ func (r *Registrar) lead(ctx context.Context) {
 	if leading := r.options.Leading; leading != nil {
 		group.Go(func() { leading(ctx) })
 	}
-	r.keep(ctx, "Cannot register the webhooks", r.register, r.leadBell, r.leadBundles)
+	group.Go(func() {
+		r.keep(ctx, "Cannot register users' policies", r.registering(policies), r.policiesBell, r.policiesBundles)
+	})
+	r.keep(ctx, "Cannot register the webhooks", r.registering(mutating, validating), r.leadBell, r.leadBundles)
 }
 
 // keep does rounds until ctx ends: at every event and every new bundle, and now and then without.
@@ -138,17 +143,19 @@ type outcome struct {
 	waiting bool
 }
 
-// register does one round over the configurations.
-func (r *Registrar) register(ctx context.Context) (outcome, error) {
-	var together outcome
-	var all error
-	w := r.wanted()
-	for _, of := range kinds {
-		one, err := r.registerOne(ctx, w, of)
-		together.wrote, together.waiting = together.wrote || one.wrote, together.waiting || one.waiting
-		all = errors.Join(all, err)
+// registering does one round over some of the configurations.
+func (r *Registrar) registering(some ...which) func(context.Context) (outcome, error) {
+	return func(ctx context.Context) (outcome, error) {
+		var together outcome
+		var all error
+		w := r.wanted()
+		for _, of := range some {
+			one, err := r.registerOne(ctx, w, of)
+			together.wrote, together.waiting = together.wrote || one.wrote, together.waiting || one.waiting
+			all = errors.Join(all, err)
+		}
+		return together, all
 	}
-	return together, all
 }
 
 func (r *Registrar) registerOne(ctx context.Context, w wanted, of which) (outcome, error) {
@@ -218,21 +225,21 @@ func (r *Registrar) undoWithoutAnchor(ctx context.Context, of which) error {
 
 // note logs and counts what a plan means.
 func (r *Registrar) note(ctx context.Context, of which, a action) {
-	log := klog.FromContext(ctx).WithValues("configuration", string(of))
-	if waiting := strings.Join(a.waiting, ", "); waiting != r.waiting[of] {
-		r.waiting[of] = waiting
+	log, known := klog.FromContext(ctx).WithValues("configuration", string(of)), r.noted[of]
+	if waiting := strings.Join(a.waiting, ", "); waiting != known.waiting {
+		known.waiting = waiting
 		if waiting != "" {
 			log.Info("Webhooks wait until all ready replicas serve them", "webhooks", waiting)
 		}
 	}
 	if a.verb == leave {
-		r.settled[of] = a.desired
+		known.settled = a.desired
 		return
 	}
-	drifted := a.desired != nil && equality.Semantic.DeepEqual(r.settled[of], a.desired)
+	drifted := a.desired != nil && equality.Semantic.DeepEqual(known.settled, a.desired)
 	if drifted {
 		r.metrics.drift.WithLabelValues(string(of)).Inc()
 	}
-	r.settled[of] = nil
+	known.settled = nil
 	log.Info("Writing the webhook configuration", "action", a.verb, "drifted", drifted, "differences", a.differences)
 }

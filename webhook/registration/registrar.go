@@ -58,13 +58,20 @@ type Registrar struct {
 
 	// leading is held while this replica has the Lease, and guards what follows.
 	leading sync.Mutex
-	// settled is what each configuration was wanted to be when it last was that; to tell drift from news.
-	settled map[which]*table.Configuration
-	// waiting is which entries of each wait; to log only changes.
-	waiting map[which]string
+	// noted is what is known of each configuration between rounds. The map stays as it is: it is read by two loops.
+	noted map[which]*noted
 
-	guardBell, leadBell       bell.Bell
-	guardBundles, leadBundles <-chan struct{}
+	// Policies have a loop of their own, which the others wait for in nothing.
+	guardBell, leadBell, policiesBell          bell.Bell
+	guardBundles, leadBundles, policiesBundles <-chan struct{}
+}
+
+// noted is what is known of a configuration between rounds.
+type noted struct {
+	// settled is what it was wanted to be when it last was that; to tell drift from news.
+	settled *table.Configuration
+	// waiting is which entries wait; to log only changes.
+	waiting string
 }
 
 // New makes a Registrar.
@@ -87,18 +94,20 @@ func New(o Options) (*Registrar, error) {
 		proof:    &proof{replicas: asked, services: []string{o.Config.Service}, own: o.Certificates.Bundle, clock: o.Clock},
 		metrics:  m,
 		troubles: newTroubles(o.Trouble, o.Clock.Now),
-		settled:  map[which]*table.Configuration{},
-		waiting:  map[which]string{},
+		noted:    map[which]*noted{},
 
-		guardBell: bell.New(), leadBell: bell.New(),
-		guardBundles: o.Certificates.Subscribe(), leadBundles: o.Certificates.Subscribe(),
+		guardBell: bell.New(), leadBell: bell.New(), policiesBell: bell.New(),
+		guardBundles: o.Certificates.Subscribe(), leadBundles: o.Certificates.Subscribe(), policiesBundles: o.Certificates.Subscribe(),
+	}
+	for _, of := range kinds {
+		r.noted[of] = &noted{}
 	}
 	if o.Conversion != nil {
 		r.proof.services = append(r.proof.services, o.Conversion.Service)
 		r.definitions = newDefinitions(r, *o.Conversion)
 	}
 	if o.Policies != nil {
-		o.Policies.Notify(r.leadBell.Ring)
+		o.Policies.Notify(r.policiesBell.Ring)
 	}
 	return r, nil
 }
