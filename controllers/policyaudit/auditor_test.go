@@ -2,6 +2,7 @@ package policyaudit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
 
 const (
@@ -335,6 +339,51 @@ func TestBounds(t *testing.T) {
 	got := api.summary("long")
 	if got.Scanned != 130 || got.Violations != 130 || len(got.First) != 20 || got.First[0].Name != "p000" || len(got.First[0].Message) != longestMessage+3 {
 		t.Errorf("%d of %d, %d examples, the first %+v", got.Violations, got.Scanned, len(got.First), got.First[0])
+	}
+}
+
+// Summaries are read by more people than the objects: no value of an environment variable is in them.
+func TestSummariesAreMasked(t *testing.T) {
+	api := newAPI(t)
+	api.set("leaky", map[string]string{"p.rego": strings.Replace(owner, `"too many" if count(input.request.object.spec.containers) > 2`,
+		`sprintf("env is %v", [input.request.object.spec.containers[0].env[0].value])`, 1)})
+	api.put(pods, "{metadata: {name: a, namespace: shop, labels: {owner: x}}, spec: {containers: [{env: [{name: A, value: sesame}]}]}}")
+	a, _ := api.auditor()
+	round(t, a)
+	if diff := cmp.Diff([]string{"warn Pod shop/a owner.warn: env is ***"}, examples(api.summary("leaky"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A set whose rules take too long again and again is not asked any more: others wait for it.
+func TestASetThatTakesTooLongIsGivenUp(t *testing.T) {
+	late := fmt.Errorf("asking the set: %w", context.DeadlineExceeded)
+	api := newAPI(t)
+	api.set("owner", map[string]string{"p.rego": owner})
+	a, _ := api.auditor()
+	round(t, a)
+	s := a.sets["owner"]
+	asked := func() int {
+		before := s.tally.scanned
+		target := &target{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, kind: "Pod", namespaced: true, subjects: []*subject{s}}
+		if err := a.judgeOne(t.Context(), target, []byte(`{"metadata":{"name":"a","namespace":"shop"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		return s.tally.scanned - before
+	}
+	for _, err := range []error{late, errors.New("nonsense"), late} {
+		s.tally.add("Pod", meta{Name: "a"}, userpolicy.Decision{}, err)
+	}
+	if n := asked(); n != 1 {
+		t.Errorf("asked %d times after two that took too long", n)
+	}
+	s.tally.add("Pod", meta{Name: "a"}, userpolicy.Decision{}, late)
+	if n := asked(); n != 0 {
+		t.Errorf("asked %d times after three that took too long", n)
+	}
+	want := []string{"what was left when the rules had taken more than 10s for each of 3 objects"}
+	if got := s.tally.summary(s.set); !slices.Equal(got.NotScanned, want) || got.Failed != 4 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -58,7 +58,7 @@ func (a *Auditor) judgeOne(ctx context.Context, t *target, raw jsontext.Value) e
 		return nil
 	}
 	for _, s := range t.subjects {
-		if !s.selects(t, h.Metadata) {
+		if s.tally.givenUp() || !s.selects(t, h.Metadata) {
 			continue
 		}
 		within, cancel := context.WithTimeout(ctx, perObject)
@@ -66,6 +66,9 @@ func (a *Auditor) judgeOne(ctx context.Context, t *target, raw jsontext.Value) e
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if s.tally.wantsExamples() {
+			decision = decision.Masked(s.set, req) // whoever may read the ConfigMap may not read all that is judged
 		}
 		s.tally.add(t.kind, h.Metadata, decision, err)
 	}

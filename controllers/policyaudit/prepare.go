@@ -80,7 +80,7 @@ func (a *Auditor) inventory(ctx context.Context, s *subject, seen map[wantedReso
 			objects, err := a.inventoryOf(ctx, r, namespace, seen)
 			if err != nil {
 				s.tally.left(schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Resource}, err)
-				s.tally.unasked = unasked(s.set)
+				s.tally.unasked = s.set.InventoryRules()
 				return
 			}
 			parts = append(parts, objects)

@@ -3,8 +3,6 @@ package policyaudit
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,7 +68,7 @@ func (a *Auditor) read(ctx context.Context) error {
 
 // subject is the set of a ConfigMap.
 func (a *Auditor) subject(ctx context.Context, c configMap) *subject {
-	s := &subject{name: c.Metadata.Name, hash: hashOf(c.Data)}
+	s := &subject{name: c.Metadata.Name, hash: sources.HashOf(c.Data)}
 	if known := a.sets[s.name]; known != nil && known.hash == s.hash && known.uid == c.Metadata.UID {
 		s = known
 	} else if err := s.compile(ctx, c.Data); err != nil {
@@ -122,12 +120,4 @@ func (a *Auditor) due(all bool) []*subject {
 		due = append(due, s)
 	}
 	return due
-}
-
-func hashOf(data map[string]string) string {
-	digest := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(data)) {
-		fmt.Fprintf(digest, "%d %s %d %s", len(name), name, len(data[name]), data[name])
-	}
-	return hex.EncodeToString(digest.Sum(nil))
 }

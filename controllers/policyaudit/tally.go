@@ -1,6 +1,8 @@
 package policyaudit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +21,9 @@ const (
 	// far below what annotations may have.
 	longestMessage = 256
 	mostMissing    = 20
+	// mostCutOff is for how many objects a set may take longer than perObject. Then the audit goes on without it: the other sets
+	// would wait for days, and the process would do nothing else.
+	mostCutOff = 3
 )
 
 // tally is what an audit found of a set so far.
@@ -29,6 +34,8 @@ type tally struct {
 	// failed is how many objects there was no decision for, and failure the first reason.
 	failed  int
 	failure string
+	// cutOff is how many of them took too long.
+	cutOff int
 	// missing says what was not looked at, and unasked which rules were not asked.
 	missing, unasked []string
 	// namespaces are the labels of all, for a set that selects some.
@@ -51,9 +58,7 @@ type Example struct {
 func (t *tally) add(kind string, m meta, decision userpolicy.Decision, err error) {
 	t.scanned++
 	if err != nil {
-		if t.failed++; t.failure == "" {
-			t.failure = cut(err.Error())
-		}
+		t.fail(err)
 		return
 	}
 	if t.actions == nil {
@@ -61,13 +66,30 @@ func (t *tally) add(kind string, m meta, decision userpolicy.Decision, err error
 	}
 	for _, v := range decision.Violations {
 		t.actions[v.Action]++
-		if len(t.examples) < mostExamples {
+		if t.wantsExamples() {
 			t.examples = append(t.examples, Example{
 				Kind: kind, Namespace: m.Namespace, Name: m.Name, Rule: v.Rule, Action: string(v.Action), Field: cut(v.Field), Message: cut(v.Message),
 			})
 		}
 	}
 }
+
+func (t *tally) wantsExamples() bool { return len(t.examples) < mostExamples }
+
+func (t *tally) fail(err error) {
+	if t.failed++; t.failure == "" {
+		t.failure = cut(err.Error())
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	if t.cutOff++; t.cutOff == mostCutOff {
+		t.missing = append(t.missing, fmt.Sprintf("what was left when the rules had taken more than %s for each of %d objects", perObject, mostCutOff))
+	}
+}
+
+// givenUp says whether the set is not asked any more in this audit.
+func (t *tally) givenUp() bool { return t.cutOff >= mostCutOff }
 
 // left notes a resource that was not looked at, or not to its end.
 func (t *tally) left(resource schema.GroupVersionResource, err error) {
@@ -86,14 +108,4 @@ func cut(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:longestMessage], "") + "..."
-}
-
-// unasked are the rules that depend on data.inventory.
-func unasked(set *userpolicy.Set) (ids []string) {
-	for _, rule := range set.Rules() {
-		if rule.Inventory && !slices.Contains(ids, rule.ID) {
-			ids = append(ids, rule.ID)
-		}
-	}
-	return ids
 }

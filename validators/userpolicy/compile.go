@@ -12,9 +12,9 @@ import (
 )
 
 // Compile makes a set of a source, or says what is wrong with it: OPA's errors keep file:line.
-func Compile(ctx context.Context, source *Source) (*Set, error) {
-	may := Capabilities()
-	modules, err := parseModules(source.Modules, may)
+func Compile(ctx context.Context, source *Source) (set *Set, err error) {
+	defer caught("compiling the set "+source.Name, &err)
+	modules, err := ParseModules(source.Modules)
 	if err != nil {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, err)
 	}
@@ -22,11 +22,11 @@ func Compile(ctx context.Context, source *Source) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, err)
 	}
-	compiler := ast.NewCompiler().WithCapabilities(may)
+	compiler := ast.NewCompiler().WithCapabilities(Capabilities())
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, readable(compiler.Errors))
 	}
-	set := &Set{source: source, rules: rules, compiler: compiler}
+	set = &Set{source: source, rules: rules, compiler: compiler}
 	if set.store, err = newStore(source); err != nil {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, err)
 	}
@@ -37,9 +37,18 @@ func Compile(ctx context.Context, source *Source) (*Set, error) {
 	return set, set.queries.warm(ctx)
 }
 
-// parseModules parses files of Rego v1 with their annotations.
-func parseModules(files map[string]string, may *ast.Capabilities) (map[string]*ast.Module, error) {
+// caught makes an error of a panic in what users' texts are read with. It must be deferred: it must not end a process that does
+// far more than judge by this set.
+func caught(doing string, err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("%s: panic: %v", doing, cause)
+	}
+}
+
+// ParseModules parses files of Rego v1 with their annotations.
+func ParseModules(files map[string]string) (map[string]*ast.Module, error) {
 	modules := make(map[string]*ast.Module, len(files))
+	may := Capabilities()
 	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		module, err := ast.ParseModuleWithOpts(name, files[name], ast.ParserOptions{

@@ -10,6 +10,24 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
+// broken is a parameter that cannot be read.
+type broken struct{}
+
+// MarshalJSON implements json.Marshaler.
+func (broken) MarshalJSON() ([]byte, error) { panic("on purpose") }
+
+// What panics while a set is compiled is a mistake of that set, and ends no process.
+func TestAPanicOfTheCompilerIsAnError(t *testing.T) {
+	source, err := Parse("images", map[string]string{"a.rego": images})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source.Settings.Parameters = map[string]any{"p": broken{}}
+	if _, err := Compile(t.Context(), source); err == nil || !strings.Contains(err.Error(), "compiling the set images: panic: on purpose") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Rules may use each other by the names that their author gave them, and their own metadata.
 func TestRulesKeepTheirNames(t *testing.T) {
 	s := set(t, map[string]string{"a.rego": `# METADATA

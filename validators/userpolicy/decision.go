@@ -28,8 +28,8 @@ func (a Action) rank() int {
 	return 0
 }
 
-// atMost is the action, but no harder than a cap.
-func (a Action) atMost(most Action) Action {
+// AtMost is the action, but no harder than a cap; "" caps nothing.
+func (a Action) AtMost(most Action) Action {
 	if most != "" && most.rank() < a.rank() {
 		return most
 	}

@@ -65,7 +65,7 @@ func (s *Set) read(rules []*Rule, answer any, exempt exemptions) (Decision, erro
 			if err != nil {
 				return Decision{}, fmt.Errorf("asking the set %s: %w", s.Name(), err)
 			}
-			v.Action = rule.Action.atMost(s.source.Settings.Enforcement)
+			v.Action = rule.Action.AtMost(s.source.Settings.Enforcement)
 			if exempt.rule(rule.ID) || exempt.rule(v.Rule) {
 				decision.Exempt = append(decision.Exempt, v)
 				continue

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,9 +70,9 @@ func (h *Handler) judge(ctx context.Context, set *Set, req *admission.Request) a
 		return admission.Failed(fmt.Errorf("waiting for the policies' turn: %w", err))
 	}
 	defer done()
-	start := time.Now()
-	decision, err := set.Evaluate(ctx, Request{Request: req, Time: h.Clock.Now()}, h.Inventory(set))
-	h.Metrics.decided(set.Name(), decision, err, time.Since(start))
+	start := h.Clock.Now()
+	decision, err := set.Evaluate(ctx, Request{Request: req, Time: start}, h.Inventory(set))
+	h.Metrics.decided(set.Name(), decision, err, h.Clock.Since(start))
 	if err != nil {
 		return admission.Failed(err)
 	}

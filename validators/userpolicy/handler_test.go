@@ -150,6 +150,14 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// Who is turned away leaves nothing behind.
+func TestRefusedTurnsAreForgotten(t *testing.T) {
+	turns := &turns{free: make(chan struct{}, 1), each: 1, sets: make(map[string]*ofSet), waiting: mostWaiting}
+	if _, err := turns.take(t.Context(), "images"); !errors.Is(err, ErrBusy) || len(turns.sets) != 0 {
+		t.Errorf("%v, left are %v", err, turns.sets)
+	}
+}
+
 func TestARequestThatWaitsInVainIsAFault(t *testing.T) {
 	sets := &Sets{}
 	sets.Put(imageSet(t, ""))

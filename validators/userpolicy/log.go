@@ -27,19 +27,19 @@ type logged struct {
 // writeDecision writes the line of a decision that is not plain consent. Its id is the review's uid, which the answer to
 // the client has too. Of the object it has the name alone.
 func writeDecision(log *slog.Logger, set *Set, req *admission.Request, decision Decision) {
+	decision = decision.Masked(set, req)
 	found := decision.Violations
 	action := Exempted
 	if len(found) > 0 {
 		action = found[0].Action
 	}
-	secret := maskOf(req)
 	var lines []logged
 	add := func(list []Violation, as Action) {
 		for _, v := range list {
 			if len(lines) == mostLogged {
 				return
 			}
-			line := logged{v.Rule, v.Action, secret.apply(v.Field), shortened(secret.apply(v.Message))}
+			line := logged{v.Rule, v.Action, shortened(v.Field), shortened(v.Message)}
 			if as != "" {
 				line.Action = as
 			}

@@ -1,7 +1,11 @@
 package userpolicy
 
 import (
+	"cmp"
 	"encoding/base64"
+	stdjson "encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +21,26 @@ const masked = "***"
 // shortest is how long a secret value must be to be masked wherever it is; shorter ones, as 1 or yes, only as whole words, or
 // they would cut holes into what the message says.
 const shortest = 4
+
+// Masked is a decision as it may be read by others than who sent the request: without what Secrets hold, and without the
+// values of environment variables.
+func (d Decision) Masked(set *Set, req *admission.Request) Decision {
+	if len(d.Violations)+len(d.Exempt) == 0 {
+		return d
+	}
+	secret := maskOf(req)
+	all := func(list []Violation) []Violation {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Field, list[i].Message = secret.apply(list[i].Field), secret.apply(list[i].Message)
+			if !set.has(list[i].Rule) { // a rule may have made its name of what it saw
+				list[i].Rule = secret.apply(list[i].Rule)
+			}
+		}
+		return list
+	}
+	return Decision{Violations: all(d.Violations), Exempt: all(d.Exempt)}
+}
 
 // mask takes the secrets of a request out of messages: rules' authors may have put them there. What a Secret holds is not
 // shown in any form, and the values of environment variables, wherever the object has containers, neither.
@@ -41,6 +65,9 @@ func maskOf(req *admission.Request) mask {
 		}
 		m.collect(object)
 	}
+	// The longest first: one that is a part of another would leave the rest of that.
+	slices.SortFunc(m.values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	m.values = slices.Compact(m.values)
 	return m
 }
 
@@ -85,11 +112,21 @@ func (m *mask) all(values any) {
 	}
 }
 
+// add adds a value as it is, and as it is within a list or an object that a rule puts into its message whole: with %v, or as
+// JSON.
 func (m *mask) add(value any) {
-	if text, ok := value.(string); ok && text != "" {
-		m.values = append(m.values, text)
+	text, ok := value.(string)
+	if !ok || text == "" {
+		return
+	}
+	m.values = append(m.values, text, inner(strconv.Quote(text)))
+	if escaped, err := stdjson.Marshal(text); err == nil { // no text fails
+		m.values = append(m.values, inner(string(escaped)))
 	}
 }
+
+// inner is a quoted text without its quotes.
+func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // apply is a message without secrets.
 func (m mask) apply(message string) string {

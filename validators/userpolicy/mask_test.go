@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -16,6 +17,9 @@ func TestSecretsAreMasked(t *testing.T) {
 	deployment.OldObject = []byte(`{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"B","value":"oldsecret"}]}]}}}}`)
 	distribution := request(metav1.GroupVersionResource{Group: "apps.kruise.io", Version: "v1beta1", Resource: "resourcedistributions"}, "ResourceDistribution",
 		`{"spec":{"resource":{"kind":"Secret","data":{"k":"aHVudGVyMjI="},"stringData":{"p":"plaintext"}}}}`)
+	// One value is a part of another, one is quoted where a rule prints the object around it, one where it makes JSON of that.
+	nested := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod",
+		`{"spec":{"containers":[{"env":[{"value":"sesame"},{"value":"sesame-opens"},{"value":"a\"b\nc"},{"value":"<tag>"}]}]}}`)
 	secret := request(metav1.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", `{"data":{"k":"eA=="}}`)
 	for message, c := range map[string]struct {
 		m    mask
@@ -27,10 +31,40 @@ func TestSecretsAreMasked(t *testing.T) {
 		"no, it is not normal":              {maskOf(deployment), "***, it is not normal"},
 		"hunter22, aHVudGVyMjI=, plaintext": {maskOf(distribution), "***, ***, ***"},
 		"x is in it":                        {maskOf(secret), "***"},
+		"long: sesame-opens, part: sesame":  {maskOf(nested), "long: ***, part: ***"},
+		`[{"value": "a\"b\nc"}]`:            {maskOf(nested), `[{"value": "***"}]`},
+		`{"value":"\u003ctag\u003e"}`:       {maskOf(nested), `{"value":"***"}`},
 	} {
 		if got := c.m.apply(message); got != c.want {
 			t.Errorf("%q becomes %q, want %q", message, got, c.want)
 		}
+	}
+}
+
+// A rule may call what it finds by what it saw, which is then no name that may be shown.
+func TestNamesThatRulesMakeUpAreMasked(t *testing.T) {
+	s := set(t, map[string]string{"a.rego": `# METADATA
+# scope: package
+# custom: {match: [{apiGroups: [""], resources: [pods]}]}
+package p
+
+# METADATA
+# custom: {id: no-env}
+deny contains "one" if true
+
+deny contains {"message": "two", "rule": input.request.object.spec.containers[0].env[0].value} if true
+`})
+	req := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", `{"spec":{"containers":[{"env":[{"value":"sesame"},{"value":"no"}]}]}}`)
+	decision := decide(t, s, req)
+	var names []string
+	for _, v := range decision.Masked(s, req).Violations {
+		names = append(names, v.Rule)
+	}
+	if diff := cmp.Diff([]string{"no-env", "***"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if decision.Violations[1].Rule != "sesame" {
+		t.Errorf("the decision itself has changed: %v", decision.Violations)
 	}
 }
 

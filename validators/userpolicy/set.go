@@ -48,13 +48,28 @@ func (s *Set) Match() []Match {
 	return list
 }
 
+// InventoryRules are the ids of those that depend on data.inventory.
+func (s *Set) InventoryRules() []string {
+	var ids []string
+	for i := range s.rules {
+		if s.rules[i].Inventory && !slices.Contains(ids, s.rules[i].ID) {
+			ids = append(ids, s.rules[i].ID)
+		}
+	}
+	return ids
+}
+
+// has says whether a rule of the set has this id.
+func (s *Set) has(id string) bool {
+	return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.ID == id })
+}
+
 // Warnings say what of a set is surely not meant, and yet no mistake.
 func (s *Set) Warnings() []string {
 	var warnings []string
-	known := func(id string) bool { return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.ID == id }) }
 	for _, exemption := range s.source.Settings.Exemptions {
 		for _, id := range exemption.Rules {
-			if !known(id) {
+			if !s.has(id) {
 				warnings = append(warnings, "exemptions name "+id+", which no rule's annotation has")
 			}
 		}

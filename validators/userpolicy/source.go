@@ -31,8 +31,9 @@ type Source struct {
 
 // Parse reads the files of a set by their names: *.rego, and settings.yaml if there is one. Other files are left out, so that
 // a README may stand beside them. An error names the file, and of settings the field.
-func Parse(name string, files map[string]string) (*Source, error) {
-	source := &Source{Name: name, Modules: make(map[string]string), Tests: make(map[string]string)}
+func Parse(name string, files map[string]string) (source *Source, err error) {
+	defer caught("reading the set "+name, &err)
+	source = &Source{Name: name, Modules: make(map[string]string), Tests: make(map[string]string)}
 	for file, content := range files {
 		switch {
 		case strings.HasSuffix(file, testSuffix):
@@ -44,7 +45,6 @@ func Parse(name string, files map[string]string) (*Source, error) {
 	if len(source.Modules) == 0 {
 		return nil, fmt.Errorf("reading the set %s: it has no rules: add a file whose name ends with .rego", name)
 	}
-	var err error
 	if source.Settings, err = ParseSettings(files[SettingsFile]); err != nil {
 		return nil, fmt.Errorf("reading the set %s: %w", name, err)
 	}

@@ -70,12 +70,12 @@ func (t *turns) enter(set string) (*ofSet, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := t.sets[set]
+	if t.waiting >= mostWaiting || own != nil && own.waiting >= mostWaitingForOne {
+		return nil, ErrBusy
+	}
 	if own == nil {
 		own = &ofSet{free: make(chan struct{}, t.each)}
 		t.sets[set] = own
-	}
-	if t.waiting >= mostWaiting || own.waiting >= mostWaitingForOne {
-		return nil, ErrBusy
 	}
 	t.waiting++
 	own.waiting++

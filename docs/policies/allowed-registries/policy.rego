@@ -63,8 +63,9 @@ full(image) := sprintf("docker.io/%s", [image]) if {
 
 full(image) := sprintf("docker.io/library/%s", [image]) if not contains(image, "/")
 
-# has_registry is so when what is before the first slash cannot be a user of docker.io: it has a dot or a port, or is localhost.
+# has_registry is so when what is before the first slash cannot be a user of docker.io: it has a dot, a port or a capital, or is
+# localhost.
 has_registry(image) if {
 	contains(image, "/")
-	regex.match(`[.:]|^localhost$`, split(image, "/")[0])
+	regex.match(`[.:A-Z]|^localhost$`, split(image, "/")[0])
 }

@@ -31,6 +31,13 @@ test_every_other_image if {
 	}
 }
 
+# Runtimes take a first part with a capital for a registry, as users of docker.io have none.
+test_a_capital if {
+	hub := {"registries": ["docker.io"]}
+	count(policy.deny) == 0 with input as created(pod("evil/nginx")) with data.parameters as hub
+	count(policy.deny) == 1 with input as created(pod("Evil/nginx")) with data.parameters as hub
+}
+
 test_every_container if {
 	spec := {
 		"containers": [{"name": "a", "image": "quay.io/a"}],

@@ -106,7 +106,7 @@ func (c *Checked) fill(set *userpolicy.Set, namespace string) {
 	c.Revision, c.Warnings = set.Revision(), set.Warnings()
 	for _, rule := range set.Rules() {
 		c.Rules = append(c.Rules, Rule{
-			ID: rule.ID, Title: rule.Title, Action: string(least(rule.Action, set.Settings().Enforcement)), Where: rule.Location, Inventory: rule.Inventory,
+			ID: rule.ID, Title: rule.Title, Action: string(rule.Action.AtMost(set.Settings().Enforcement)), Where: rule.Location, Inventory: rule.Inventory,
 		})
 	}
 	config := table.Config{Namespace: namespace}
@@ -117,16 +117,6 @@ func (c *Checked) fill(set *userpolicy.Set, namespace string) {
 			TimeoutSeconds: set.Settings().TimeoutSeconds, ObjectSelector: w.ObjectSelector, MatchConditions: w.MatchConditions,
 		}
 	}
-}
-
-// least is what a rule does in a set that may do no more than most.
-func least(action, most userpolicy.Action) userpolicy.Action {
-	for _, milder := range []userpolicy.Action{userpolicy.DryRun, userpolicy.Warn} {
-		if action == milder || most == milder {
-			return milder
-		}
-	}
-	return action
 }
 
 func (c *Checked) write(t *terminal.Text) {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -101,11 +100,11 @@ func compile(ctx context.Context, f found) (*userpolicy.Source, *userpolicy.Set,
 
 // test runs the tests of a set that compiles. They see its parameters; what is in data.inventory they say themselves.
 func (r runner) test(ctx context.Context, source *userpolicy.Source, result *Result) error {
-	rules, err := parse(source.Modules)
+	rules, err := userpolicy.ParseModules(source.Modules)
 	if err != nil {
 		return err
 	}
-	all, err := parse(source.Tests)
+	all, err := userpolicy.ParseModules(source.Tests)
 	if err != nil {
 		return err
 	}
@@ -140,25 +139,6 @@ func (r runner) test(ctx context.Context, source *userpolicy.Source, result *Res
 	}
 	result.cover(covered.Report(rules))
 	return nil
-}
-
-func parse(files map[string]string) (map[string]*ast.Module, error) {
-	modules := make(map[string]*ast.Module, len(files))
-	var failures []error
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		module, err := ast.ParseModuleWithOpts(name, files[name], ast.ParserOptions{
-			ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: userpolicy.Capabilities(),
-		})
-		switch {
-		case err != nil:
-			failures = append(failures, err)
-		case module == nil:
-			failures = append(failures, fmt.Errorf("%s: it is empty", name))
-		default:
-			modules[name] = module
-		}
-	}
-	return modules, errors.Join(failures...)
 }
 
 // longestTrace is how many lines of a trace are kept: its end says what failed.

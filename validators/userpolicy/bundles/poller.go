@@ -202,7 +202,7 @@ func (f *followed) look(ctx context.Context) error {
 func (f *followed) read(ctx context.Context, k kept) error {
 	found, err := unpack(f.config, k.Tarball)
 	if err != nil {
-		f.Keeper.Refuse(f.set(), err)
+		f.Keeper.Reject(f.set(), fmt.Sprintf("%x", sha256.Sum256(k.Tarball))[:12], err)
 		return err
 	}
 	f.content, f.etag = found, k.ETag

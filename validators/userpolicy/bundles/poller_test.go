@@ -190,6 +190,31 @@ func TestTheLastGoodVersionStays(t *testing.T) {
 	}
 }
 
+// A bundle that cannot be unpacked is a version that is not usable, not one that nobody knows of; and what was in force is again
+// the newest once the server goes back to it.
+func TestABundleThatCannotBeUnpackedIsInvalid(t *testing.T) {
+	server := newOrigin(t)
+	server.put(`"1"`, tarball(t, files("above")))
+	r := newRig(Config{Name: "org", URL: server.URL}, "")
+	state := func() sources.State {
+		_ = r.look(t) // the state has it
+		return r.keeper.States()[0]
+	}
+	first := state()
+	server.put(`"2"`, []byte("<html>"))
+	if got := state(); got.Failure == nil || got.Trouble != nil || got.Found == first.Found || got.Set != first.Set {
+		t.Errorf("one that cannot be unpacked: %+v", got)
+	}
+	server.put("", nil)
+	if got := state(); got.Trouble == nil {
+		t.Errorf("a server in trouble: %+v", got)
+	}
+	server.put(`"1"`, tarball(t, files("above")))
+	if got := state(); got.Failure != nil || got.Trouble != nil || got.Found != first.Found {
+		t.Errorf("the first one again: %+v", got)
+	}
+}
+
 func TestATornFileIsNoBundle(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.WriteFile(filepath.Join(directory, "org.bundle.json"), []byte(`{"url":`), 0o600); err != nil {

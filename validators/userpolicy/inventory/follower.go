@@ -96,12 +96,12 @@ func (f *Follower) Require(set *userpolicy.Set) {
 	view := &View{}
 	for _, resource := range set.Settings().Inventory {
 		for _, w := range watchesOf(resource) {
+			wanted = append(wanted, w)
 			opened, err := f.open(w)
 			if err != nil {
 				f.log.Error(err, "Cannot watch what a set of policies wants to see", "set", set.Name(), "resource", w.String())
 				continue
 			}
-			wanted = append(wanted, w)
 			view.parts = append(view.parts, part{objects: opened.objects, namespaces: resource.Namespaces})
 		}
 	}
@@ -192,6 +192,7 @@ func (f *Follower) missing(wanted []watched) (waiting bool, err error) {
 	for _, of := range wanted {
 		w := f.watches[of]
 		if w == nil {
+			all = append(all, fmt.Errorf("the inventory lacks %s: it cannot be watched: the log says why", of))
 			continue
 		}
 		if why := w.source.Synced(); why != nil {

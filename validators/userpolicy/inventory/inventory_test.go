@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/open-policy-agent/opa/v1/ast"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -113,6 +116,26 @@ known contains name if some name, _ in data.inventory.namespace[input.request.na
 
 warn contains "always"
 `
+
+// What cannot be watched at all is missing, too.
+func TestWhatCannotBeWatchedIsMissing(t *testing.T) {
+	source, err := userpolicy.Parse("seen", map[string]string{"a.rego": rules, "settings.yaml": "inventory: [{version: v1, resource: services}]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := userpolicy.Compile(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFollower(&rest.Config{Host: "http://[::1"}, clock.RealClock{}, logr.Discard())
+	f.Require(set)
+	if waiting, err := f.Missing(set); waiting || err == nil || !strings.Contains(err.Error(), "the inventory lacks services") {
+		t.Errorf("waiting %t: %v", waiting, err)
+	}
+	if err := f.Of(set).Missing(); err == nil {
+		t.Error("rules are asked as if it were whole")
+	}
+}
 
 // Rules see it as data.inventory, and are asked only when it is whole.
 func TestRulesSeeTheInventory(t *testing.T) {

@@ -76,7 +76,7 @@ func (s *ConfigMaps) Upsert(raw jsontext.Value) error {
 		return nil
 	}
 	s.keeper.Describe(c.Metadata.Name, c.object())
-	_ = s.keeper.Load(s.ctx, Found{Name: c.Metadata.Name, Files: c.Data, Hash: hashOf(c.Data)}) // the status has it
+	_ = s.keeper.Load(s.ctx, Found{Name: c.Metadata.Name, Files: c.Data, Hash: HashOf(c.Data)}) // the status has it
 	return nil
 }
 
@@ -93,8 +93,8 @@ func (k *Keeper) has(name string) bool {
 	return k.states[name] != nil
 }
 
-// hashOf tells contents apart: 12 hexadecimal digits.
-func hashOf(data map[string]string) string {
+// HashOf tells contents of ConfigMaps apart: 12 hexadecimal digits.
+func HashOf(data map[string]string) string {
 	digest := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		fmt.Fprintf(digest, "%d %s %d %s", len(name), name, len(data[name]), data[name])

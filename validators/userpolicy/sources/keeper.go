@@ -5,7 +5,6 @@ package sources
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -73,6 +72,10 @@ type Keeper struct {
 	mu       sync.Mutex
 	states   map[string]*State
 	watchers []func()
+
+	// unusable is why sets have nothing in force, by name. It is apart from what mu guards, which is held as long as a set is
+	// compiled: requests wait for it.
+	unusable sync.Map
 }
 
 // NewKeeper makes a Keeper of nothing.
@@ -94,12 +97,16 @@ func (k *Keeper) Load(ctx context.Context, found Found) error {
 		k.untroubled(state)
 		return state.Failure
 	}
-	set, err := k.compile(ctx, found)
+	set, err := compile(ctx, found)
 	state.Found, state.Failure, state.Trouble = found.Hash, err, nil
 	if err != nil {
+		if state.Set == nil {
+			k.unusable.Store(found.Name, err)
+		}
 		k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", found.Name, "inForce", state.Set != nil)
 	} else {
 		state.Set = set
+		k.unusable.Delete(found.Name)
 		if k.Inventories != nil {
 			k.Inventories.Require(set)
 		}
@@ -111,13 +118,8 @@ func (k *Keeper) Load(ctx context.Context, found Found) error {
 	return err
 }
 
-// compile makes a set of what was found. A panic of the compiler must not end a process that answers for a whole cluster.
-func (k *Keeper) compile(ctx context.Context, found Found) (set *userpolicy.Set, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			set, err = nil, fmt.Errorf("compiling the set %s: panic: %v", found.Name, cause)
-		}
-	}()
+// compile makes a set of what was found.
+func compile(ctx context.Context, found Found) (*userpolicy.Set, error) {
 	if err := userpolicy.CheckName(found.Name); err != nil {
 		return nil, err
 	}
@@ -133,7 +135,21 @@ func (k *Keeper) compile(ctx context.Context, found Found) (set *userpolicy.Set,
 	return userpolicy.Compile(ctx, source)
 }
 
-// Refuse notes that the newest version of a set cannot be read.
+// Reject notes that the newest version of a set, told from others by a hash, is none that could be compiled.
+func (k *Keeper) Reject(name, hash string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(name)
+	if state.Found == hash && state.Trouble == nil {
+		return
+	}
+	state.Found, state.Failure, state.Trouble = hash, err, nil
+	k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", name, "inForce", state.Set != nil)
+	k.Metrics.State(name, state.Set != nil, true)
+	k.changed()
+}
+
+// Refuse notes that nobody knows what the newest version of a set is.
 func (k *Keeper) Refuse(name string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,7 +158,7 @@ func (k *Keeper) Refuse(name string, err error) {
 		return
 	}
 	state.Trouble = err
-	k.Log.Error(err, "A set of policies cannot be read; the version before stays in force", "set", name, "inForce", state.Set != nil)
+	k.Log.Error(err, "A set of policies cannot be asked for; the version before stays in force", "set", name, "inForce", state.Set != nil)
 	k.Metrics.State(name, state.Set != nil, true)
 	k.changed()
 }
@@ -167,11 +183,23 @@ func (k *Keeper) Describe(name string, object *Object) {
 	}
 }
 
+// Unusable says of the sets that are there and have nothing in force why: no version of them could be used since this process
+// started.
+func (k *Keeper) Unusable() map[string]error {
+	all := make(map[string]error)
+	k.unusable.Range(func(name, err any) bool {
+		all[name.(string)] = err.(error)
+		return true
+	})
+	return all
+}
+
 // Remove takes a set out of force.
 func (k *Keeper) Remove(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.states, name)
+	k.unusable.Delete(name)
 	k.Sets.Delete(name)
 	if k.Inventories != nil {
 		k.Inventories.Release(name)

@@ -216,6 +216,20 @@ func TestWriterWritesOnce(t *testing.T) {
 	}
 }
 
+// What is in force and not whole is no good news.
+func TestEventsOfWhatIsIncomplete(t *testing.T) {
+	r := newRig(t)
+	recorder := record.NewFakeRecorder(10)
+	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
+	w := NewWriter(r.Keeper, client, namespace, recorder, clocktesting.NewFakeClock(noon))
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	r.inventories.missing = errors.New("the inventory lacks secrets")
+	w.round(t.Context())
+	if event := <-recorder.Events; !strings.Contains(event, "Warning "+ReasonIncomplete) || !strings.Contains(event, "lacks secrets") {
+		t.Errorf("event %s", event)
+	}
+}
+
 func patches(client *fake.Clientset) (n int) {
 	for _, action := range client.Actions() {
 		if action.GetVerb() == "patch" {

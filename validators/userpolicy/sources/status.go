@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,23 +58,18 @@ func statusOf(state State, missing error) Status {
 		status.Warnings = state.Set.Warnings()
 		if missing != nil {
 			status.Message = strings.TrimSpace(status.Message + "\n" + missing.Error())
-			status.NotLive = inventoryRules(state.Set)
+			status.NotLive = state.Set.InventoryRules()
 		}
 	}
-	if len(status.Message) > longestMessage {
-		status.Message = strings.ToValidUTF8(status.Message[:longestMessage], "") + "..."
-	}
+	status.Message = shortened(status.Message, longestMessage)
 	return status
 }
 
-func inventoryRules(set *userpolicy.Set) []string {
-	var ids []string
-	for _, rule := range set.Rules() {
-		if rule.Inventory && !slices.Contains(ids, rule.ID) {
-			ids = append(ids, rule.ID)
-		}
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return ids
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // next is the annotation that follows one. What is the same is left alone: a write is an event for ourselves, and would be

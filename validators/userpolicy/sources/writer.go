@@ -28,6 +28,9 @@ const (
 	oneWrite = 10 * time.Second
 )
 
+// longestEvent keeps below the API server's bound of 1024 characters for the message of an event.
+const longestEvent = 1000
+
 // fieldManager is who we are in managedFields.
 const fieldManager = "fairlead-policies"
 
@@ -35,6 +38,8 @@ const fieldManager = "fairlead-policies"
 const (
 	ReasonActive  = "PolicyActive"
 	ReasonInvalid = "PolicyInvalid"
+	// ReasonIncomplete is for a set in force of which some rules are not asked, or of which nobody knows whether it is the newest.
+	ReasonIncomplete = "PolicyIncomplete"
 )
 
 // Writer writes the statuses of sets onto their ConfigMaps. It works on the replica that leads the registration alone.
@@ -122,18 +127,13 @@ func (w *Writer) write(ctx context.Context, state State) error {
 // tell makes an event of a status.
 func (w *Writer) tell(state State, status Status) {
 	on := &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: w.namespace, Name: state.Object.Name, UID: state.Object.UID}
-	if status.State == Invalid {
-		w.recorder.Event(on, corev1.EventTypeWarning, ReasonInvalid, cut(status.Message))
+	switch {
+	case status.State == Invalid:
+		w.recorder.Event(on, corev1.EventTypeWarning, ReasonInvalid, shortened(status.Message, longestEvent))
+		return
+	case status.Message != "":
+		w.recorder.Event(on, corev1.EventTypeWarning, ReasonIncomplete, shortened(status.Message, longestEvent))
 		return
 	}
 	w.recorder.Event(on, corev1.EventTypeNormal, ReasonActive, fmt.Sprintf("Revision %s is in force with %d rules.", status.Revision, status.Rules))
-}
-
-// cut keeps to the API server's bound of 1024 characters for the message of an event.
-func cut(message string) string {
-	const most = 1000
-	if len(message) <= most {
-		return message
-	}
-	return message[:most] + "..."
 }
