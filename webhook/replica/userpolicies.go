@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
@@ -179,10 +178,11 @@ func (p *userPolicies) awaited(name string) error {
 	if err := p.synced(); err != nil {
 		return fmt.Errorf("users' policies are not read yet: %w", err)
 	}
-	for _, bundle := range p.bundles.Awaited() {
-		if bundle == name {
-			return fmt.Errorf("the policies of %s are not here yet", name)
-		}
+	if err := p.keeper.Unusable()[name]; err != nil {
+		return fmt.Errorf("the policies of %s cannot be used: %w", name, err)
+	}
+	if slices.Contains(p.bundles.Awaited(), name) {
+		return fmt.Errorf("the policies of %s are not here yet", name)
 	}
 	return nil
 }
@@ -206,12 +206,13 @@ func (p *userPolicies) route() server.Route {
 // logDecisions has decisions logged. It must be called before anything is served.
 func (p *userPolicies) logDecisions(to *slog.Logger) { p.handler.Decisions = to }
 
-// Entries implements registration.Policies.
+// Entries implements registration.Policies. What is registered of a set that this replica cannot use, and others perhaps can,
+// stays: whoever made it unusable has not taken it away.
 func (p *userPolicies) Entries() (entries []table.Entry, awaited []string, known bool) {
 	for _, set := range p.sets.All() {
 		entries = append(entries, p.Entry(set))
 	}
-	for _, name := range p.bundles.Awaited() {
+	for _, name := range slices.AppendSeq(p.bundles.Awaited(), maps.Keys(p.keeper.Unusable())) {
 		awaited = append(awaited, userpolicy.EntryName(name))
 	}
 	return entries, awaited, p.synced() == nil
@@ -234,8 +235,5 @@ func (p *userPolicies) changed() {
 
 // statuses writes statuses while this replica leads. Events are told until ctx ends.
 func (p *userPolicies) statuses(ctx context.Context, client kubernetes.Interface) *sources.Writer {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	broadcaster.StartRecordingToSink(&typed.EventSinkImpl{Interface: client.CoreV1().Events(p.Namespace)})
-	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: eventSource})
-	return sources.NewWriter(p.keeper, client, p.Namespace, recorder, p.clock)
+	return sources.NewWriter(p.keeper, client, p.Namespace, eventRecorder(ctx, client, p.Namespace), p.clock)
 }
