@@ -22,6 +22,11 @@ const masked = "***"
 // they would cut holes into what the message says.
 const shortest = 4
 
+// mostMasking bounds the work for one decision, in bytes of messages times values that are looked for: some ten milliseconds.
+// Who sends a request chooses both, a megabyte of each if he likes, and while one is masked the API server gives up and lets the
+// request pass, if the failure policy is Ignore.
+const mostMasking = 64 << 20
+
 // Masked is a decision as it may be read by others than who sent the request: without what Secrets hold, and without the
 // values of environment variables.
 func (d Decision) Masked(set *Set, req *admission.Request) Decision {
@@ -48,20 +53,22 @@ type mask struct {
 	// whole says that no message is shown.
 	whole  bool
 	values []string
+	// spent is how much of mostMasking is.
+	spent int
 }
 
-func maskOf(req *admission.Request) mask {
+func maskOf(req *admission.Request) *mask {
 	if req.Resource.Group == "" && req.Resource.Resource == "secrets" {
-		return mask{whole: true}
+		return &mask{whole: true}
 	}
-	var m mask
+	m := &mask{}
 	for _, raw := range [][]byte{req.Object, req.OldObject} {
 		var object any
 		if raw == nil {
 			continue
 		}
 		if json.Unmarshal(raw, &object) != nil {
-			return mask{whole: true}
+			return &mask{whole: true}
 		}
 		m.collect(object)
 	}
@@ -128,9 +135,12 @@ func (m *mask) add(value any) {
 // inner is a quoted text without its quotes.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// apply is a message without secrets.
-func (m mask) apply(message string) string {
+// apply is a message without secrets; nothing of it when looking for them would take too long.
+func (m *mask) apply(message string) string {
 	if m.whole {
+		return masked
+	}
+	if m.spent += len(message) * len(m.values); m.spent > mostMasking {
 		return masked
 	}
 	for _, value := range m.values {
