@@ -151,6 +151,7 @@ func invalid(t *testing.T, w *world) {
 // A set that matches everything stops neither what keeps a cluster alive nor us.
 func neverCovered(t *testing.T, w *world) {
 	everything := "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: ['*'], resources: ['*/*'], operations: ['*']}]}\npackage all\n\ndeny contains \"nothing goes\"\n"
+	w.Must("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default, namespace: shop}\n", "apply", "-f", "-") // without one the API server lets no Pod come as far
 	w.put("everything", map[string]string{"a.rego": everything, "settings.yaml": "failurePolicy: Fail\n"})
 	probe := configMap("probe", "{}")
 	w.Until("nothing goes", func() bool { return w.refused(probe, "nothing goes") })
@@ -170,6 +171,10 @@ func neverCovered(t *testing.T, w *world) {
 	w.Must("apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nspec: {token: x}\n", "create", "-f", "-")
 	w.Must(probe, asRequester("kruise-system:kruise-webhook", "apply", "--dry-run=server", "-f", "-")...)
 	w.Must(probe, asRequester("kruise-system:kruise-manager", "apply", "--dry-run=server", "-f", "-")...)
+	tenants := "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: shop}\nspec: {containers: [{name: x, image: x}]}\n"
+	if out, err := w.Try(tenants, asRequester("kruise-system:kruise-manager", "create", "--dry-run=server", "-f", "-")...); err == nil || !strings.Contains(out+err.Error(), "nothing goes") {
+		t.Errorf("a Pod that our controllers create for a tenant: %v %s", err, out)
+	}
 	w.Must("", "delete", "configmap", "everything", "-n", "kruise-system")
 	w.Until("its entry is gone", func() bool { return !slices.Contains(w.entries(), "everything.policies.fairlead.io") })
 	w.Must(probe, apply...)
@@ -295,4 +300,23 @@ func gone(t *testing.T, w *world) {
 		return err != nil
 	})
 	w.Must(configMap("swapped", `{swapped: "yes", locked: "yes"}`), apply...)
+}
+
+// A replica that starts while a set has a mistake leaves its requests to the failure policy, and its entry where it is.
+func TestARestartWithAMistake(t *testing.T) {
+	w := newWorld(t, nil)
+	good := map[string]string{"a.rego": module("brittle", `deny contains "no glass" if object.data.glass`), "settings.yaml": "failurePolicy: Fail\n"}
+	w.put("brittle", good)
+	glass := configMap("glass", `{glass: "yes"}`)
+	w.Until("glass is refused", func() bool { return w.refused(glass, "no glass") })
+	bad := map[string]string{"a.rego": module("brittle", "deny contains x"), "settings.yaml": good["settings.yaml"]}
+	w.Must(set("brittle", bad), "apply", "--server-side", "-f", "-")
+	w.Until("the mistake is seen", func() bool { return w.status("brittle").State == sources.Invalid })
+	w.stop()
+	w.serve(nil)
+	w.Until("the new replica has nothing in force", func() bool { return w.status("brittle").Revision == "" })
+	w.Refused(configMap("wood", "{}"), apply, "brittle.policies.fairlead.io", "the policies of brittle cannot be used")
+	w.put("brittle", good)
+	w.Must(configMap("wood", "{}"), apply...)
+	w.Refused(glass, apply, "no glass")
 }

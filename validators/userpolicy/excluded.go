@@ -24,8 +24,18 @@ var neverResources = map[string][]string{
 	"coordination.k8s.io": {"leases"},
 }
 
+// controllersAccount is the name of the ServiceAccount of the controllers. The Pods that they create and change are the tenants',
+// whose workloads say what is in them: were they left out, a CloneSet would run what a Deployment may not.
+const controllersAccount = "kruise-manager"
+
 // ownAccounts are the names of the ServiceAccounts of an installation.
-var ownAccounts = []string{"kruise-webhook", "kruise-manager", "kruise-daemon"}
+var ownAccounts = []string{"kruise-webhook", controllersAccount, "kruise-daemon"}
+
+// tenantsPods says whether a request, if it is the controllers', is about a Pod that a tenant's workload describes. What they delete
+// is left out: workloads must come out of what policies did not foresee.
+func tenantsPods(req *admission.Request) bool {
+	return req.Resource.Group == "" && req.Resource.Resource == "pods" && (req.Operation == admission.Create || req.Operation == admission.Update)
+}
 
 // never says whether a resource is left out.
 func never(group, resource string) bool {
@@ -45,7 +55,7 @@ func (i Installation) Excluded(req *admission.Request) bool {
 		return true
 	}
 	account, ours := strings.CutPrefix(req.UserInfo.Username, "system:serviceaccount:"+i.Namespace+":")
-	return ours && slices.Contains(ownAccounts, account)
+	return ours && slices.Contains(ownAccounts, account) && (account != controllersAccount || !tenantsPods(req))
 }
 
 // conditions tell the API server what is excluded, beside namespaces.
@@ -63,7 +73,12 @@ func (i Installation) conditions() []admissionv1.MatchCondition {
 				" && !(request.resource.group == 'events.k8s.io' && request.resource.resource == 'events')" +
 				" && !(request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases')",
 		},
-		{Name: "not-from-fairlead", Expression: "!(request.userInfo.username in " + quoted(users) + ")"},
+		{
+			Name: "not-from-fairlead",
+			Expression: "!(request.userInfo.username in " + quoted(users) + ")" +
+				" || (request.userInfo.username == 'system:serviceaccount:" + i.Namespace + ":" + controllersAccount + "'" +
+				" && request.operation in ['CREATE', 'UPDATE'] && request.resource.group == '' && request.resource.resource == 'pods')",
+		},
 	}
 }
 

@@ -106,8 +106,13 @@ func TestEntryIsThatOfTheMatch(t *testing.T) {
 func TestExcludedRequests(t *testing.T) {
 	i := Installation{Namespace: "kruise-system"}
 	lease := request(metav1.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, "Lease", `{}`)
-	ours := pod("x")
-	ours.UserInfo.Username = "system:serviceaccount:kruise-system:kruise-manager"
+	controllers := func(operation admission.Operation, resource string) *admission.Request {
+		req := pod("x")
+		req.UserInfo.Username, req.Operation, req.Resource.Resource = "system:serviceaccount:kruise-system:kruise-manager", operation, resource
+		return req
+	}
+	service := pod("x")
+	service.UserInfo.Username = "system:serviceaccount:kruise-system:kruise-webhook"
 	theirs := pod("x")
 	theirs.UserInfo.Username = "system:serviceaccount:shop:kruise-manager"
 	system, release := pod("x"), pod("x")
@@ -116,7 +121,10 @@ func TestExcludedRequests(t *testing.T) {
 		req  *admission.Request
 		want bool
 	}{
-		"a Lease": {lease, true}, "ours": {ours, true}, "a tenant's of our name": {theirs, false}, "kube-system": {system, true},
+		"a Lease": {lease, true}, "the service's": {service, true},
+		"a claim of the controllers": {controllers(admission.Create, "persistentvolumeclaims"), true}, "a Pod that they delete": {controllers(admission.Delete, "pods"), true},
+		"a tenant's Pod that they create": {controllers(admission.Create, "pods"), false}, "one that they change": {controllers(admission.Update, "pods"), false},
+		 "a tenant's of our name": {theirs, false}, "kube-system": {system, true},
 		"our namespace": {release, true}, "a Pod": {pod("x"), false},
 	} {
 		if got := i.Excluded(c.req); got != c.want {
