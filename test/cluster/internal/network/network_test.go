@@ -111,6 +111,7 @@ func countRules(t *testing.T) int {
 // keepsItsHardwareAddress also when a port with a lower one comes.
 func keepsItsHardwareAddress(t *testing.T) {
 	t.Helper()
+	defer func() { _ = run("ip", "link", "delete", "fairleadport") }() // where a step failed
 	for _, command := range []string{
 		"link add fairleadport address 02:00:00:00:00:01 type veth peer name fairleadpeer",
 		"link set fairleadport master fairleadtest",
