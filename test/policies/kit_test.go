@@ -42,6 +42,8 @@ var (
 type world struct {
 	inprocess.World
 	client *kubernetes.Clientset
+	// address is where a replica serves; one that takes another's place serves there too, as behind a Service.
+	address string
 	// log has the lines of decisions.
 	log *lines
 	// stop ends the replica.
@@ -50,7 +52,7 @@ type world struct {
 
 func newWorld(t *testing.T, change func(*replica.Cluster)) *world {
 	t.Helper()
-	w := &world{World: inprocess.NewWorld(t)}
+	w := &world{World: inprocess.NewWorld(t), address: addresses.Free(t, addresses.Loopback)}
 	var err error
 	if w.client, err = w.Client(); err != nil {
 		t.Fatal(err)
@@ -70,10 +72,9 @@ func newWorld(t *testing.T, change func(*replica.Cluster)) *world {
 // serve runs a replica.
 func (w *world) serve(change func(*replica.Cluster)) {
 	w.Helper()
-	address := addresses.Free(w, addresses.Loopback)
-	run := w.Replica(address)
+	run := w.Replica(w.address)
 	w.log = &lines{}
-	run.Table, run.AccessLog = table.Config{Host: address}, w.log
+	run.Table, run.AccessLog = table.Config{Host: w.address}, w.log
 	run.Log = logr.FromSlogHandler(slog.NewTextHandler(w.Output(), nil))
 	if change != nil {
 		change(run)

@@ -315,7 +315,7 @@ func TestARestartWithAMistake(t *testing.T) {
 	w.stop()
 	w.serve(nil)
 	w.Until("the new replica has nothing in force", func() bool { return w.status("brittle").Revision == "" })
-	w.Refused(configMap("wood", "{}"), apply, "brittle.policies.fairlead.io", "the policies of brittle cannot be used")
+	w.Refused(configMap("wood", "{}"), apply, `failed calling webhook "brittle.policies.fairlead.io"`, "unable to handle the request")
 	w.put("brittle", good)
 	w.Must(configMap("wood", "{}"), apply...)
 	w.Refused(glass, apply, "no glass")
