@@ -12,10 +12,14 @@ import (
 // forbidden says of a builtin of OPA whether rules may not call it: a decision must depend on nothing but what the rules are
 // given and the time, and admission must reach no address that a rule's author chooses.
 func forbidden(name string) bool {
-	return name == "http.send" || name == "opa.runtime" || strings.HasPrefix(name, "net.") || strings.HasPrefix(name, "rand.")
+	return endless[name] || name == "http.send" || name == "opa.runtime" || strings.HasPrefix(name, "net.") || strings.HasPrefix(name, "rand.")
 }
 
-// Capabilities are what rules may use: OPA's builtins but those that reach out, tell of the process, or guess.
+// endless are builtins whose single call can take longer than anybody waits, and that nothing can end: the paths of a graph are
+// exponentially many, and a template has loops.
+var endless = map[string]bool{"graph.reachable_paths": true, "strings.render_template": true}
+
+// Capabilities are what rules may use: OPA's builtins but those that reach out, tell of the process, guess, or cannot be ended.
 func Capabilities() *ast.Capabilities {
 	may := ast.CapabilitiesForThisVersion()
 	may.Builtins = slices.DeleteFunc(may.Builtins, func(b *ast.Builtin) bool { return forbidden(b.Name) })
@@ -38,6 +42,9 @@ func readable(errs ast.Errors) error {
 		told.Message = ownName.ReplaceAllString(told.Message, ".$1$2")
 		if call := undefinedFunction.FindStringSubmatch(told.Message); call != nil && forbidden(call[1]) {
 			told.Message = call[1] + " is not there for policies: they decide by the request, parameters and inventory alone"
+			if endless[call[1]] {
+				told.Message = call[1] + " is not there for policies: a call of it cannot be ended at a request's deadline"
+			}
 		}
 		place := told.Location.String() + told.Code
 		if !seen[place] {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -54,6 +56,9 @@ func ParseSettings(text string) (Settings, error) {
 	var settings Settings
 	if strings.TrimSpace(text) == "" {
 		return settings, nil
+	}
+	if err := unfolds([]byte(text)); err != nil {
+		return settings, fmt.Errorf("%s: %w", SettingsFile, err)
 	}
 	raw, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
@@ -113,7 +118,12 @@ func (s Settings) check() field.ErrorList {
 		errs = append(errs, exemption.check(field.NewPath("exemptions").Index(i))...)
 	}
 	for i, resource := range s.Inventory {
-		errs = append(errs, resource.check(field.NewPath("inventory").Index(i))...)
+		at := field.NewPath("inventory").Index(i)
+		errs = append(errs, resource.check(at)...)
+		// What a set would see twice does not fit into one document.
+		if slices.ContainsFunc(s.Inventory[:i], resource.same) {
+			errs = append(errs, field.Duplicate(at, resource.Resource))
+		}
 	}
 	return errs
 }
@@ -126,12 +136,26 @@ func (r InventoryResource) check(at *field.Path) field.ErrorList {
 	if r.Resource == "" {
 		errs = append(errs, field.Required(at.Child("resource"), "the plural, such as pods"))
 	}
-	for name, value := range map[string]string{"group": r.Group, "version": r.Version, "resource": r.Resource} {
-		if strings.ContainsAny(value, "/*") {
-			errs = append(errs, field.Invalid(at.Child(name), value, "must name one, without / and *"))
+	// They become parts of a path.
+	for _, part := range []struct{ name, value string }{{"group", r.Group}, {"version", r.Version}, {"resource", r.Resource}} {
+		if part.value != "" && len(utilvalidation.IsDNS1123Subdomain(part.value)) > 0 {
+			errs = append(errs, field.Invalid(at.Child(part.name), part.value, "must name one, without / and *"))
+		}
+	}
+	for i, namespace := range r.Namespaces {
+		switch where := at.Child("namespaces").Index(i); {
+		case len(utilvalidation.IsDNS1123Label(namespace)) > 0:
+			errs = append(errs, field.Invalid(where, namespace, "must be the name of a namespace"))
+		case slices.Contains(r.Namespaces[:i], namespace):
+			errs = append(errs, field.Duplicate(where, namespace))
 		}
 	}
 	return errs
+}
+
+// same says whether another is of the same resource, in whatever namespaces.
+func (r InventoryResource) same(other InventoryResource) bool {
+	return r.Group == other.Group && r.Version == other.Version && r.Resource == other.Resource
 }
 
 // parseTime reads RFC 3339.

@@ -64,6 +64,13 @@ func TestMistakesInSettingsNameTheField(t *testing.T) {
 		"inventory: [{version: v1, resource: '*'}]":                    "inventory[0].resource: Invalid value",
 		"a: 1\na: 2": "already set",
 		"- list":     "settings.yaml",
+		"enforcement: dryrun\n---\nexemptions: []":                                                           "settings.yaml: there is more than one document",
+		"parameters: {a: &a [" + strings.Repeat("x", 9000) + "], b: [" + strings.Repeat("*a, ", 1000) + "]}": "settings.yaml: with its aliases it is larger than 8 MiB",
+		"parameters: {a: &a [*a]}":                                                                           "settings.yaml: with its aliases it is larger",
+		"inventory: [{version: .., resource: metrics}]":                                                      "inventory[0].version: Invalid value",
+		"inventory: [{version: v1, resource: pods, namespaces: [../x]}]":                                     "inventory[0].namespaces[0]: Invalid value",
+		"inventory: [{version: v1, resource: pods}, {version: v1, resource: pods, namespaces: [shop]}]":      "inventory[1]: Duplicate value",
+		"inventory: [{version: v1, resource: pods, namespaces: [shop, shop]}]":                               "inventory[0].namespaces[1]: Duplicate value",
 	} {
 		if _, err := ParseSettings(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
