@@ -31,6 +31,11 @@ test_every_other_image if {
 	}
 }
 
+test_volumes if {
+	pods := {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "image": {"reference": "quay.io/data:1"}}, {"name": "c", "image": {"reference": "nginx"}}]}
+	{said.field | some said in denied({"spec": {"template": {"spec": pods}}})} == {"spec.template.spec.volumes[1].image.reference"}
+}
+
 # Runtimes take a first part with a capital for a registry, as users of docker.io have none.
 test_a_capital if {
 	hub := {"registries": ["docker.io"]}

@@ -36,8 +36,10 @@ deny contains {"field": image.field, "message": message} if {
 
 before := {image.name | some image in images(request.oldObject)}
 
-# images are those of all containers, wherever in an object they are.
-images(object_) := {{"field": concat(".", where), "name": container.image} |
+# images are those of all containers and volumes, wherever in an object they are.
+images(object_) := of_containers(object_) | of_volumes(object_)
+
+of_containers(object_) := {{"field": concat(".", where), "name": container.image} |
 	is_object(object_)
 	walk(object_.spec, [path, pod])
 	some kind in ["containers", "initContainers", "ephemeralContainers"]
@@ -45,6 +47,14 @@ images(object_) := {{"field": concat(".", where), "name": container.image} |
 	is_string(container.image)
 	container.image != ""
 	where := array.concat(["spec"], array.concat([sprintf("%v", [part]) | some part in path], [sprintf("%s[%d]", [kind, i]), "image"]))
+}
+
+of_volumes(object_) := {{"field": concat(".", where), "name": volume.image.reference} |
+	is_object(object_)
+	walk(object_.spec, [path, pod])
+	some i, volume in pod.volumes
+	is_string(volume.image.reference)
+	where := array.concat(["spec"], array.concat([sprintf("%v", [part]) | some part in path], [sprintf("volumes[%d]", [i]), "image", "reference"]))
 }
 
 # tag is that of an image without a digest. A colon before the last slash is that of a port.

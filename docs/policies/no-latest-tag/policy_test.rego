@@ -36,6 +36,11 @@ test_every_container if {
 	{said.field | some said in denied({"spec": spec})} == {"spec.containers[1].image", "spec.initContainers[0].image", "spec.ephemeralContainers[0].image"}
 }
 
+test_volumes if {
+	pods := {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "image": {"reference": "data"}}, {"name": "c", "image": {"reference": "data:1"}}]}
+	{said.field | some said in denied({"spec": {"template": {"spec": pods}}})} == {"spec.template.spec.volumes[1].image.reference"}
+}
+
 test_templates if {
 	some said in denied({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "nginx"}]}}}})
 	said.field == "spec.template.spec.containers[0].image"
