@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,4 +56,36 @@ func looksAt(client *fake.Clientset, name string) (n int) {
 		}
 	}
 	return n
+}
+
+// unread are policies of which this replica cannot tell what they are.
+type unread struct{ known bool }
+
+func (u *unread) Entries() (entries []table.Entry, awaited []string, known bool) {
+	return nil, nil, u.known
+}
+func (u *unread) Notify(func()) {}
+
+// Who cannot read policies does not say that they are registered.
+func TestPoliciesThatCannotBeReadAreNotRegistered(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	r := newRegistrar(t, registry)
+	sets := &unread{}
+	r.options.Policies = sets
+	for _, known := range []bool{false, true} {
+		sets.known = known
+		r.report(policies, anchorRef("a1"), nil)
+		r.report(validating, anchorRef("a1"), nil)
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, m := range families[0].GetMetric() {
+			got[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue() == 1
+		}
+		if diff := cmp.Diff(map[string]bool{table.PoliciesName: known, table.ValidatingName: true}, got); diff != "" {
+			t.Errorf("policies known %t: %s", known, diff)
+		}
+	}
 }

@@ -119,7 +119,7 @@ func (r *Registrar) report(of which, anchor *metav1.OwnerReference, live *table.
 	}
 	a := plan(w, of, seen{anchor: anchor, live: live, replicas: everything})
 	registered := 0.0
-	if anchor != nil && a.verb == leave && w.bundle != nil {
+	if anchor != nil && a.verb == leave && !w.undecided(of) {
 		registered = 1
 	}
 	r.metrics.registered.WithLabelValues(string(of)).Set(registered)

@@ -95,7 +95,7 @@ func plan(w wanted, of which, s seen) action {
 	if s.anchor == nil {
 		return withoutAnchor(s.live)
 	}
-	if w.bundle == nil || of == policies && w.unknown {
+	if w.undecided(of) {
 		return action{verb: leave} // registering what nobody could trust would break what is there
 	}
 	live := s.live

@@ -28,6 +28,9 @@ type Policies interface {
 	Notify(changed func())
 }
 
+// undecided says whether nobody can tell yet what a configuration should be.
+func (w wanted) undecided(of which) bool { return w.bundle == nil || of == policies && w.unknown }
+
 // entriesOf are the entries that are wanted in a configuration.
 func (w wanted) entriesOf(of which) []table.Entry {
 	if of == policies {
