@@ -51,6 +51,10 @@ func ParseModules(files map[string]string) (map[string]*ast.Module, error) {
 	may := Capabilities()
 	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := CheckText(name, files[name]); err != nil {
+			failures = append(failures, err)
+			continue
+		}
 		module, err := ast.ParseModuleWithOpts(name, files[name], ast.ParserOptions{
 			ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: may,
 		})

@@ -124,7 +124,7 @@ func TestExcludedRequests(t *testing.T) {
 		"a Lease": {lease, true}, "the service's": {service, true},
 		"a claim of the controllers": {controllers(admission.Create, "persistentvolumeclaims"), true}, "a Pod that they delete": {controllers(admission.Delete, "pods"), true},
 		"a tenant's Pod that they create": {controllers(admission.Create, "pods"), false}, "one that they change": {controllers(admission.Update, "pods"), false},
-		 "a tenant's of our name": {theirs, false}, "kube-system": {system, true},
+		"a tenant's of our name": {theirs, false}, "kube-system": {system, true},
 		"our namespace": {release, true}, "a Pod": {pod("x"), false},
 	} {
 		if got := i.Excluded(c.req); got != c.want {

@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
 
 // content is what is in a bundle.
@@ -50,20 +53,48 @@ func unpack(c Config, tarball []byte) (content, error) {
 	return found, nil
 }
 
-// measure refuses what unpacks to more than the limit, before anything of it is kept.
+// measure refuses what unpacks to more than the limit, before anything of it is kept. What the tarball has in its headers counts,
+// too: a sparse file is as large as it says and takes next to nothing.
 func measure(tarball []byte, limit int64) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(tarball))
 	if err != nil {
 		return fmt.Errorf("unpacking the bundle: it must be a gzipped tarball: %w", err)
 	}
-	size, err := io.Copy(io.Discard, io.LimitReader(unzipped, limit+1))
+	counted := &io.LimitedReader{R: unzipped, N: limit + 1}
+	size, err := sizeOf(tar.NewReader(counted), limit)
+	if err == nil {
+		_, err = io.Copy(io.Discard, counted)
+	}
 	switch {
+	case size > limit, counted.N <= 0:
+		return fmt.Errorf("unpacking the bundle: it is larger than %d MiB: see maxMiB", limit>>20)
 	case err != nil:
 		return fmt.Errorf("unpacking the bundle: %w", err)
-	case size > limit:
-		return fmt.Errorf("unpacking the bundle: it is larger than %d MiB: see maxMiB", limit>>20)
 	}
 	return nil
+}
+
+// sizeOf is how large the files of a tarball are together; it stops at the limit, and at a file that cannot be read.
+func sizeOf(files *tar.Reader, limit int64) (size int64, err error) {
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return size, nil
+		}
+		if err != nil {
+			return size, err
+		}
+		if size += header.Size; size > limit {
+			return size, nil
+		}
+		text, err := io.ReadAll(files)
+		if err == nil {
+			err = userpolicy.CheckText(header.Name, string(text))
+		}
+		if err != nil {
+			return size, err
+		}
+	}
 }
 
 // keyID is the id of a key without one.

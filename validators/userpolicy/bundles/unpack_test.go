@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,28 @@ func tarball(t *testing.T, files map[string]string) []byte {
 	return out.Bytes()
 }
 
+// sparse are two files of 1 MiB that take nothing of a tarball.
+func sparse(t *testing.T) []byte {
+	t.Helper()
+	var plain, out bytes.Buffer
+	archive := tar.NewWriter(&plain)
+	for _, name := range []string{"a.txt", "b.txt"} {
+		// The writer knows no sparse files, but for the words of their headers.
+		header := &tar.Header{Name: name, Mode: 0o644, Format: tar.FormatPAX, PAXRecords: map[string]string{
+			"XXX.sparse.size": "1048576", "XXX.sparse.numblocks": "1", "XXX.sparse.map": "0,0",
+		}}
+		if err := archive.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zipped := gzip.NewWriter(&out)
+	_, err := zipped.Write(bytes.ReplaceAll(plain.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse")))
+	if err = errors.Join(err, zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 func TestUnpack(t *testing.T) {
 	found, err := unpack(Config{Name: "org"}, tarball(t, files("above")))
 	if err != nil {
@@ -74,6 +97,9 @@ func TestWhatIsNoBundle(t *testing.T) {
 		"no archive":        {[]byte("<html>"), "gzipped tarball"},
 		"outside its roots": {tarball(t, outside), "roots"},
 		"too large":         {tarball(t, large), "larger than 1 MiB"},
+		"sparse":            {sparse(t), "larger than 1 MiB"},
+		"too deep":          {tarball(t, map[string]string{"org/org.rego": "package org\nx := " + strings.Repeat("(1+", 300) + "1" + strings.Repeat(")", 300)}), "org/org.rego:2: it nests"},
+		"YAML that unfolds": {tarball(t, map[string]string{"data.yaml": "a: &a [" + strings.Repeat("x", 9000) + "]\nb: [" + strings.Repeat("*a, ", 1000) + "]"}), "data.yaml: with its aliases"},
 		"no Rego":           {tarball(t, map[string]string{"org.rego": "package"}), "org.rego:1"},
 	} {
 		if _, err := unpack(Config{Name: "org", MaxMiB: 1}, c.tarball); err == nil || !strings.Contains(err.Error(), c.want) {
