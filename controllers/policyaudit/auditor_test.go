@@ -76,7 +76,7 @@ func TestWhatAnAuditFinds(t *testing.T) {
 	if diff := cmp.Diff(want, api.summary("owner")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{where + "?labelSelector=fairlead.io%2Fpolicy%3Dtrue&limit=50", pods + "?limit=50"}, api.lists); diff != "" {
+	if diff := cmp.Diff([]string{where + "?labelSelector=fairlead.io%2Fpolicy%3Dtrue%2C%21fairlead.io%2Fpolicy-bundle&limit=50", pods + "?limit=50"}, api.lists); diff != "" {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	wantMetrics := map[string]float64{

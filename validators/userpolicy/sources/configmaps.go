@@ -21,8 +21,9 @@ const (
 	Label = "fairlead.io/policy"
 	// BundleLabel marks one as the settings of the bundle that it names.
 	BundleLabel = "fairlead.io/policy-bundle"
-	// Selector is what Label must say.
-	Selector = Label + "=true"
+	// Selector selects the sets. Settings of a bundle are none, whatever else they are labelled: a ConfigMap with two statuses
+	// would be written for ever.
+	Selector = Label + "=true,!" + BundleLabel
 )
 
 // configMap is what counts of a ConfigMap.
@@ -71,7 +72,7 @@ func (s *ConfigMaps) Upsert(raw jsontext.Value) error {
 	if c.Metadata.Namespace != s.namespace {
 		return nil
 	}
-	if c.Metadata.Labels[Label] != "true" {
+	if c.Metadata.Labels[Label] != "true" || c.Metadata.Labels[BundleLabel] != "" {
 		s.Delete(c.Metadata.Namespace, c.Metadata.Name)
 		return nil
 	}

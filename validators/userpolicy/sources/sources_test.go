@@ -114,6 +114,7 @@ func TestOnlyLabelledConfigMapsOfTheNamespaceAreSets(t *testing.T) {
 	r.upsert(t, labelledMap("shop", "p", good, "", labelled))
 	r.upsert(t, labelledMap(namespace, "p", good, "", nil))
 	r.upsert(t, labelledMap(namespace, "p", good, "", map[string]string{Label: "false"}))
+	r.upsert(t, labelledMap(namespace, "p", good, "", map[string]string{Label: "true", BundleLabel: "org"})) // it has the bundle's status
 	if sets := r.Sets.All(); len(sets) != 0 {
 		t.Fatalf("%d sets are in force", len(sets))
 	}
