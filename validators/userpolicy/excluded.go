@@ -32,9 +32,11 @@ const controllersAccount = "kruise-manager"
 var ownAccounts = []string{"kruise-webhook", controllersAccount, "kruise-daemon"}
 
 // tenantsPods says whether a request, if it is the controllers', is about a Pod that a tenant's workload describes. What they delete
-// is left out: workloads must come out of what policies did not foresee.
+// is left out: workloads must come out of what policies did not foresee. So is what they say of a Pod's status, and their dry run,
+// which is nobody's Pod: they would create none as long as a policy refused that one.
 func tenantsPods(req *admission.Request) bool {
-	return req.Resource.Group == "" && req.Resource.Resource == "pods" && (req.Operation == admission.Create || req.Operation == admission.Update)
+	return req.Resource.Group == "" && req.Resource.Resource == "pods" && (req.SubResource == "" || req.SubResource == "resize") &&
+		(req.Operation == admission.Create || req.Operation == admission.Update) && !req.DryRun
 }
 
 // never says whether a resource is left out.
@@ -77,7 +79,8 @@ func (i Installation) conditions() []admissionv1.MatchCondition {
 			Name: "not-from-fairlead",
 			Expression: "!(request.userInfo.username in " + quoted(users) + ")" +
 				" || (request.userInfo.username == 'system:serviceaccount:" + i.Namespace + ":" + controllersAccount + "'" +
-				" && request.operation in ['CREATE', 'UPDATE'] && request.resource.group == '' && request.resource.resource == 'pods')",
+				" && request.operation in ['CREATE', 'UPDATE'] && request.resource.group == '' && request.resource.resource == 'pods'" +
+				" && request.?subResource.orValue('') in ['', 'resize'] && !request.?dryRun.orValue(false))",
 		},
 	}
 }
