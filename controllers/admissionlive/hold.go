@@ -24,7 +24,8 @@ const (
 //
 // It holds until admission works for the first time, however long that takes: the API server would refuse the Pods anyway, once the
 // webhooks are registered. But it does not hold where Pods are wanted without admission: where the anchor was deleted to let Pods
-// through, or Pods' webhook has the failure policy Ignore.
+// through, or Pods' webhook has the failure policy Ignore. Nor does it hold where the webhook is registered and something else refuses
+// the dry-run Pod.
 func (c *Checker) MayCreate() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +67,24 @@ func (c *Checker) dispensableBecause(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	if entry := configuration.Entry(podEntry); entry != nil && entry.FailurePolicy != nil && *entry.FailurePolicy == admissionv1.Ignore {
+	entry := configuration.Entry(podEntry)
+	switch {
+	case entry == nil:
+		return ""
+	case entry.FailurePolicy != nil && *entry.FailurePolicy == admissionv1.Ignore:
 		return podEntry + " has failure policy Ignore"
+	case c.refused():
+		return podEntry + " is registered, and the dry-run Pod is refused for another reason"
+	default:
+		return ""
 	}
-	return ""
+}
+
+// refused says whether the dry-run Pod is one that may not be created: for a policy or a quota of its namespace, or a right that is
+// not there. None of that says anything about admission, without which the API server creates no Pod where its failure policy is
+// Fail; and none may keep all CloneSets of a cluster from getting Pods.
+func (c *Checker) refused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return apierrors.IsForbidden(c.missing) || apierrors.IsInvalid(c.missing)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // started is a checker that looks until the test ends.
@@ -60,6 +62,9 @@ func TestPodsDoNotWaitWhereAdmissionIsNotWanted(t *testing.T) {
 		"the anchor was deleted": func(a *api) { a.mutating, a.validating, a.noAnchor = nil, nil, true },
 		"failure policy Ignore": func(a *api) {
 			a.policy, a.noGate = admissionv1.Ignore, true
+		},
+		"somebody's policy refuses the dry-run Pod": func(a *api) {
+			a.policy, a.createErr = admissionv1.Fail, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "kruise-admission-probe", errors.New("no team"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
