@@ -23,6 +23,9 @@ const (
 	pageBytes = 8 << 20
 	// onePage is ample for a page, and below what the API server gives a request.
 	onePage = 45 * time.Second
+	// mostExpired is how often in a row a token may have expired: one that the API server has just given has not, and an aggregated
+	// API that says so again and again would be asked for ever, without a pause.
+	mostExpired = 3
 )
 
 // lists reads lists page by page, from the newest state on: a list from a cache, resourceVersion=0, would ignore the limit and come
@@ -49,16 +52,18 @@ const (
 
 // each reads all objects, and ends with the first error of its own or of do.
 func (l lists) each(ctx context.Context, q query, do func(raw jsontext.Value) error) error {
-	for token, limit := "", firstPage; ; {
+	for token, limit, expired := "", firstPage, 0; ; {
 		start := l.clock.Now()
 		page, err := l.page(ctx, q, token, limit)
-		if next := goOn(err); next != "" {
+		if next := goOn(err); next != "" && expired < mostExpired {
 			token = next
+			expired++
 			continue
 		}
 		if err != nil {
 			return err
 		}
+		expired = 0
 		for _, item := range page.Items {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Pages grow and shrink by the size of objects.
@@ -76,6 +77,19 @@ func TestListsEnd(t *testing.T) {
 	fault := errors.New("enough")
 	if err := a.lists.each(t.Context(), query{path: []string{pods}}, func(jsontext.Value) error { return fault }); !errors.Is(err, fault) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAListThatAlwaysExpiresIsGivenUp(t *testing.T) {
+	api := newAPI(t)
+	for i := range 60 {
+		api.put(pods, fmt.Sprintf("{metadata: {name: p%d}}", i))
+	}
+	api.expires = 100
+	a, _ := api.auditor()
+	err := a.lists.each(t.Context(), query{path: []string{pods}}, func(jsontext.Value) error { return nil })
+	if !apierrors.IsResourceExpired(err) || len(api.lists) != 5 {
+		t.Errorf("%d lists, %v", len(api.lists), err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -179,6 +180,9 @@ func (f *followed) idle(ctx context.Context, d time.Duration) {
 // look asks for the bundle once.
 func (f *followed) look(ctx context.Context) error {
 	got, err := f.config.fetch(ctx, f.etag)
+	if err == nil && got.tarball == nil && f.content.modules == nil {
+		err = errors.New("asking for the bundle: the server answers that it has not changed, and there is none to compare with")
+	}
 	if err != nil {
 		f.Keeper.Refuse(f.set(), err)
 		return err

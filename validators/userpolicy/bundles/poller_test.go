@@ -215,6 +215,15 @@ func TestABundleThatCannotBeUnpackedIsInvalid(t *testing.T) {
 	}
 }
 
+func TestAServerThatAnswersNothingIsInTrouble(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }))
+	defer server.Close()
+	r := newRig(Config{Name: "org", URL: server.URL}, "")
+	if err := r.look(t); err == nil || !strings.Contains(r.trouble(), "has not changed") {
+		t.Errorf("%v, and its state says %q", err, r.trouble())
+	}
+}
+
 func TestATornFileIsNoBundle(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.WriteFile(filepath.Join(directory, "org.bundle.json"), []byte(`{"url":`), 0o600); err != nil {
