@@ -31,11 +31,14 @@ const controllersAccount = "kruise-manager"
 // ownAccounts are the names of the ServiceAccounts of an installation.
 var ownAccounts = []string{"kruise-webhook", controllersAccount, "kruise-daemon"}
 
+// podParts are the subresources, "" for none, by which controllers say what is in a Pod; EphemeralJobs do it by the last.
+var podParts = []string{"", "resize", "ephemeralcontainers"}
+
 // tenantsPods says whether a request, if it is the controllers', is about a Pod that a tenant's workload describes. What they delete
 // is left out: workloads must come out of what policies did not foresee. So is what they say of a Pod's status, and their dry run,
 // which is nobody's Pod: they would create none as long as a policy refused that one.
 func tenantsPods(req *admission.Request) bool {
-	return req.Resource.Group == "" && req.Resource.Resource == "pods" && (req.SubResource == "" || req.SubResource == "resize") &&
+	return req.Resource.Group == "" && req.Resource.Resource == "pods" && slices.Contains(podParts, req.SubResource) &&
 		(req.Operation == admission.Create || req.Operation == admission.Update) && !req.DryRun
 }
 
@@ -80,7 +83,7 @@ func (i Installation) conditions() []admissionv1.MatchCondition {
 			Expression: "!(request.userInfo.username in " + quoted(users) + ")" +
 				" || (request.userInfo.username == 'system:serviceaccount:" + i.Namespace + ":" + controllersAccount + "'" +
 				" && request.operation in ['CREATE', 'UPDATE'] && request.resource.group == '' && request.resource.resource == 'pods'" +
-				" && request.?subResource.orValue('') in ['', 'resize'] && !request.?dryRun.orValue(false))",
+				" && request.?subResource.orValue('') in " + quoted(podParts) + " && !request.?dryRun.orValue(false))",
 		},
 	}
 }

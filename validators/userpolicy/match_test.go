@@ -113,6 +113,8 @@ func TestExcludedRequests(t *testing.T) {
 	}
 	probe, status, resize := controllers(admission.Create, "pods"), controllers(admission.Update, "pods"), controllers(admission.Update, "pods")
 	probe.DryRun, status.SubResource, resize.SubResource = true, "status", "resize"
+	ephemeral := controllers(admission.Update, "pods")
+	ephemeral.SubResource = "ephemeralcontainers"
 	service := pod("x")
 	service.UserInfo.Username = "system:serviceaccount:kruise-system:kruise-webhook"
 	theirs := pod("x")
@@ -127,7 +129,8 @@ func TestExcludedRequests(t *testing.T) {
 		"a claim of the controllers": {controllers(admission.Create, "persistentvolumeclaims"), true}, "a Pod that they delete": {controllers(admission.Delete, "pods"), true},
 		"a tenant's Pod that they create": {controllers(admission.Create, "pods"), false}, "one that they change": {controllers(admission.Update, "pods"), false},
 		"their dry run": {probe, true}, "a status that they write": {status, true}, "a Pod that they resize": {resize, false},
-		"a tenant's of our name": {theirs, false}, "kube-system": {system, true},
+		"a container that they add": {ephemeral, false},
+		"a tenant's of our name":    {theirs, false}, "kube-system": {system, true},
 		"our namespace": {release, true}, "a Pod": {pod("x"), false},
 	} {
 		if got := i.Excluded(c.req); got != c.want {
