@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
@@ -83,5 +85,36 @@ func TestUnknownRulesInExemptionsAreTold(t *testing.T) {
 	warnings := imageSet(t, "exemptions: [{users: [ada], rules: [registry, tagged]}]\n").Warnings()
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "tagged") {
 		t.Errorf("warnings %q", warnings)
+	}
+}
+
+// The API server converts what it asks about only if no match is of the version that a request comes in.
+func TestVersionsThatPassARuleAreTold(t *testing.T) {
+	const narrow, wide = `{apiGroups: [apps.kruise.io], apiVersions: [v1beta1], resources: [clonesets]}`, `{apiGroups: ["*"], resources: ["*"]}`
+	module := func(name, match, own string) string {
+		return "# METADATA\n# scope: package\n# custom: {match: [" + match + "]}\npackage " + name + "\n\n# METADATA\n# custom: {id: " + name + "-rule" + own + "}\ndeny contains \"x\" if true\n"
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"one version":     {map[string]string{"a.rego": module("a", narrow, "")}, nil},
+		"another package": {map[string]string{"a.rego": module("a", narrow, ""), "b.rego": module("b", wide, "")}, []string{"a-rule"}},
+		"a rule's own":    {map[string]string{"b.rego": module("b", wide, ", match: ["+narrow+"]")}, []string{"b-rule"}},
+		"other resources": {map[string]string{"a.rego": module("a", narrow, ""), "b.rego": module("b", `{apiGroups: [apps], resources: [deployments]}`, "")}, nil},
+		"both versions": {map[string]string{
+			"a.rego": module("a", `{apiGroups: [apps.kruise.io], apiVersions: [v1beta1, v1alpha1], resources: [clonesets]}`, ""),
+			"b.rego": module("b", `{apiGroups: [apps.kruise.io], apiVersions: [v1alpha1], resources: [clonesets]}`, ""),
+		}, []string{"b-rule"}},
+		"Pods": {map[string]string{"a.rego": module("a", `{apiGroups: [""], apiVersions: [v1], resources: [pods]}`, ""), "b.rego": module("b", wide, "")}, nil},
+	} {
+		var got []string
+		for _, warning := range set(t, c.files).Warnings() {
+			rule, _, _ := strings.Cut(warning, " is asked about ")
+			got = append(got, rule)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

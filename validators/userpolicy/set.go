@@ -2,6 +2,7 @@ package userpolicy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -74,5 +75,46 @@ func (s *Set) Warnings() []string {
 			}
 		}
 	}
+	for i := range s.rules {
+		if where := s.passedBy(&s.rules[i]); where != "" {
+			warnings = append(warnings, s.rules[i].ID+" is asked about "+where+" in some versions alone, and another match of the set has more: "+
+				"requests in those pass it; name the same apiVersions, or make it a set of its own")
+		}
+	}
 	return warnings
+}
+
+// passedBy is a resource that a rule names in versions of which another match of the set has more; "" for none. A webhook that
+// matches one version is asked about all, converted to it; one that matches several by any of its rules gets each as it comes.
+func (s *Set) passedBy(rule *Rule) string {
+	for _, m := range rule.narrowest() {
+		if slices.Contains(m.APIVersions, all) || slices.Contains(m.APIGroups, "") { // the group of Pods has one version
+			continue
+		}
+		wide := m
+		wide.APIVersions = []string{all}
+		for _, other := range s.Match() {
+			more := func(version string) bool {
+				return !anyCoversVersion(rule.narrowest(), m, version)
+			}
+			if other.overlaps(wide) && slices.ContainsFunc(other.APIVersions, more) {
+				return strings.Join(m.Resources, ", ")
+			}
+		}
+	}
+	return ""
+}
+
+// narrowest are the matches that a rule's requests are in at least.
+func (r *Rule) narrowest() []Match {
+	if r.Own != nil {
+		return r.Own
+	}
+	return r.Match
+}
+
+// anyCoversVersion says whether matches that overlap with one have a version.
+func anyCoversVersion(list []Match, of Match, version string) bool {
+	of.APIVersions = []string{all}
+	return slices.ContainsFunc(list, func(m Match) bool { return m.overlaps(of) && has(m.APIVersions, version) })
 }
