@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,12 +79,17 @@ func (a *Auditor) subject(ctx context.Context, c configMap) *subject {
 	return s
 }
 
+// longestCompile is what the admission service gives a set: one that takes longer is not in force.
+const longestCompile = 30 * time.Second
+
 func (s *subject) compile(ctx context.Context, files map[string]string) error {
 	source, err := userpolicy.Parse(s.name, files)
 	if err != nil {
 		return err
 	}
-	set, err := userpolicy.Compile(ctx, source)
+	within, cancel := context.WithTimeout(ctx, longestCompile)
+	defer cancel()
+	set, err := userpolicy.Compile(within, source)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,28 @@ import (
 	"github.com/open-policy-agent/opa/v1/dependencies"
 )
 
-// Compile makes a set of a source, or says what is wrong with it: OPA's errors keep file:line.
-func Compile(ctx context.Context, source *Source) (set *Set, err error) {
+// Compile makes a set of a source, or says what is wrong with it: OPA's errors keep file:line. It ends with ctx: what OPA takes can
+// grow by the square of a file's length, and a megabyte take many minutes, while those who wait could take nothing else in. OPA's
+// compiler itself goes on to its end, as nothing stops it.
+func Compile(ctx context.Context, source *Source) (*Set, error) {
+	type result struct {
+		set *Set
+		err error
+	}
+	compiled := make(chan result, 1)
+	go func() {
+		set, err := compile(ctx, source)
+		compiled <- result{set, err}
+	}()
+	select {
+	case r := <-compiled:
+		return r.set, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("compiling the set %s: %w: it takes too long: make it several sets", source.Name, ctx.Err())
+	}
+}
+
+func compile(ctx context.Context, source *Source) (set *Set, err error) {
 	defer caught("compiling the set "+source.Name, &err)
 	modules, err := ParseModules(source.Modules)
 	if err != nil {

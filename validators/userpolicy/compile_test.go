@@ -1,9 +1,12 @@
 package userpolicy
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -166,5 +169,20 @@ func TestDataOfABundle(t *testing.T) {
 	}
 	if _, err := source.WithData(map[string]any{"parameters": 1}); err == nil {
 		t.Error("a bundle may set parameters")
+	}
+}
+
+// Thousands of elses take OPA seconds, and a megabyte of them many minutes.
+func TestCompilingEndsWithItsContext(t *testing.T) {
+	files := expression("f(1)")
+	files["f.rego"] = "package p\n\nf(x) := 1 if x == 2\n" + strings.Repeat("else := 1 if x == 3\n", 2000)
+	source, err := Parse("p", files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := Compile(ctx, source); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "it takes too long") {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -118,8 +119,14 @@ func (k *Keeper) Load(ctx context.Context, found Found) error {
 	return err
 }
 
+// longestCompile is far more than the largest sets that anybody writes take, also on a machine with much else to do. Meanwhile no
+// other set is taken in, nor is this one when its mistake is mended.
+const longestCompile = 30 * time.Second
+
 // compile makes a set of what was found.
 func compile(ctx context.Context, found Found) (*userpolicy.Set, error) {
+	ctx, cancel := context.WithTimeout(ctx, longestCompile)
+	defer cancel()
 	if err := userpolicy.CheckName(found.Name); err != nil {
 		return nil, err
 	}
