@@ -90,8 +90,12 @@ func (c Config) client() (*http.Client, error) {
 
 const mostRedirects = 5
 
-// redirect keeps to TLS where we began with it.
+// redirect keeps to TLS where we began with it, and the token to the server that it is for: net/http would send it to other ports of
+// that host and to hosts below it.
 func (c Config) redirect(request *http.Request, via []*http.Request) error {
+	if request.URL.Host != via[0].URL.Host {
+		request.Header.Del("Authorization")
+	}
 	switch {
 	case len(via) > mostRedirects:
 		return errors.New("too many redirects")

@@ -2,6 +2,7 @@ package bundles
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -245,6 +246,24 @@ func TestATokenIsSent(t *testing.T) {
 	}
 	if _, err := (Config{Name: "org", URL: server.URL, TokenFile: token}).fetch(t.Context(), ""); err != nil || server.token != "Bearer sesame" {
 		t.Errorf("%q was sent, %v", server.token, err)
+	}
+}
+
+func TestATokenIsForOneServer(t *testing.T) {
+	other := &origin{tarball: tarball(t, files("above"))}
+	other.Server = httptest.NewTLSServer(other)
+	defer other.Close()
+	server := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusFound)) // another port of the same host
+	defer server.Close()
+	directory := t.TempDir()
+	token, ca := filepath.Join(directory, "token"), filepath.Join(directory, "ca")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := errors.Join(os.WriteFile(token, []byte("sesame"), 0o600), os.WriteFile(ca, certificate, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := (Config{Name: "org", URL: server.URL, TokenFile: token, CAFile: ca}).fetch(t.Context(), "")
+	if err != nil || len(got.tarball) == 0 || other.token != "" {
+		t.Errorf("%d bytes, %v, and the other server got %q", len(got.tarball), err, other.token)
 	}
 }
 
