@@ -100,11 +100,12 @@ func nothingCrashed(t *testing.T, c *cluster.Cluster) {
 			t.Fatalf("Pods of the product were restarted: %s", restarts)
 		}
 	}
-	for _, deployment := range []string{"kruise-webhook", "kruise-controller-manager"} {
-		logs := kubectl(t, c, "-n", installation.Namespace, "logs", "--all-pods", "--tail=-1", "deployment/"+deployment)
+	for _, plane := range []string{"kruise-webhook", "controller-manager"} {
+		// By their label, because kubectl 1.30 reads the logs of one Pod of a Deployment only.
+		logs := kubectl(t, c, "-n", installation.Namespace, "logs", "-l", "control-plane="+plane, "--tail=-1")
 		for line := range strings.Lines(logs) {
 			if strings.Contains(line, "panic") || strings.Contains(line, "nil pointer") {
-				t.Errorf("%s logs %s", deployment, line)
+				t.Errorf("%s logs %s", plane, line)
 			}
 		}
 	}
