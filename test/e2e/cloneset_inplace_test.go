@@ -54,14 +54,9 @@ func keptOf(pods []corev1.Pod) map[string]kept {
 	return all
 }
 
-// updatesInPlace changes one image and a label, as a client of the version does.
-func (w cloneSets) updatesInPlace(resource string) {
+// keptButForWeb: the Pods are those of before, in which the container web has been restarted once, and nothing else.
+func (w cloneSets) keptButForWeb(before map[string]kept) []corev1.Pod {
 	w.Helper()
-	before := keptOf(w.pods())
-	w.kubectl("patch", resource, "shop", "--type=json", "-p", `[
-{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"bank.test/web:v2"},
-{"op":"add","path":"/spec/template/metadata/labels/release","value":"second"}]`)
-	w.settled("shop", inFull(3))
 	pods := w.pods()
 	if diff := cmp.Diff(before, keptOf(pods)); diff != "" {
 		w.Errorf("Pods are not the same after an update in place (-before +now):\n%s", diff)
@@ -70,6 +65,19 @@ func (w cloneSets) updatesInPlace(resource string) {
 		if diff := cmp.Diff(map[string]int32{"web": 1, "agent": 0}, restarts(&pod)); diff != "" {
 			w.Errorf("Pod %s has restarted its containers (-want +got):\n%s", pod.Name, diff)
 		}
+	}
+	return pods
+}
+
+// updatesInPlace changes one image and a label, as a client of the version does.
+func (w cloneSets) updatesInPlace(resource string) {
+	w.Helper()
+	before := keptOf(w.pods())
+	w.kubectl("patch", resource, "shop", "--type=json", "-p", `[
+{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"bank.test/web:v2"},
+{"op":"add","path":"/spec/template/metadata/labels/release","value":"second"}]`)
+	w.settled("shop", inFull(3))
+	for _, pod := range w.keptButForWeb(before) {
 		if image := pod.Spec.Containers[0].Image; image != "bank.test/web:v2" || pod.Labels["release"] != "second" {
 			w.Errorf("Pod %s has image %s and label %q", pod.Name, image, pod.Labels["release"])
 		}
@@ -195,13 +203,5 @@ func outlivesALeader(w cloneSets) {
 		w.Error("the rollout was over before the leader was killed; this shows nothing")
 	}
 	w.settled("shop", inFull(5))
-	pods := w.pods()
-	if diff := cmp.Diff(before, keptOf(pods)); diff != "" {
-		w.Errorf("Pods are not the same after an update in place (-before +now):\n%s", diff)
-	}
-	for _, pod := range pods {
-		if diff := cmp.Diff(map[string]int32{"web": 1, "agent": 0}, restarts(&pod)); diff != "" {
-			w.Errorf("Pod %s has restarted its containers (-want +got):\n%s", pod.Name, diff)
-		}
-	}
+	w.keptButForWeb(before)
 }

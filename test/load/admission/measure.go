@@ -48,7 +48,7 @@ func newBench(ctx context.Context, dir string, o options) (*bench, error) {
 }
 
 func (b *bench) close() {
-	b.floor.stop()
+	b.floor.Stop()
 	b.api.CloseClientConnections()
 	b.api.Close()
 }
@@ -60,7 +60,7 @@ func (b *bench) measure(ctx context.Context, s scenario) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	b.floor.exchange.body = s.body
 	servers := []*server{ours, b.floor}
 	if s.inCluster || s.target.of != nil {
@@ -68,7 +68,7 @@ func (b *bench) measure(ctx context.Context, s scenario) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		defer third.stop()
+		defer third.Stop()
 		servers = append(servers, third)
 	}
 	samples, err := b.alternate(ctx, servers)
@@ -76,7 +76,7 @@ func (b *bench) measure(ctx context.Context, s scenario) (result, error) {
 		return result{}, err
 	}
 	r := compare(s, samples)
-	rss, err := ours.rss()
+	rss, err := ours.RSS()
 	r.rss = rss >> 20
 	return r, err
 }
@@ -151,7 +151,7 @@ func (b *bench) alternate(ctx context.Context, servers []*server) ([][]sample, e
 }
 
 func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
-	before, err := s.cpu()
+	before, err := s.CPU()
 	if err != nil {
 		return sample{}, err
 	}
@@ -160,7 +160,7 @@ func (b *bench) sample(ctx context.Context, s *server) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	after, err := s.cpu()
+	after, err := s.CPU()
 	return sample{
 		cpu: (after - before) / time.Duration(b.requests), p99: latencies[len(latencies)*99/100],
 		reads: float64(b.api.reads.Load()-readsBefore) / float64(b.requests),

@@ -64,7 +64,7 @@ func (w *world) rollout(ctx context.Context, pods int) (s spent, err error) {
 
 // spend is the CPU for each Pod from a change until nothing is written any more.
 func (w *world) spend(ctx context.Context, name string, set *v1beta1.CloneSet, pods int, change func() error) (time.Duration, error) {
-	before, err := w.controllers.cpu()
+	before, err := w.controllers.CPU()
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +81,7 @@ func (w *world) spend(ctx context.Context, name string, set *v1beta1.CloneSet, p
 	if err != nil {
 		return 0, err
 	}
-	after, err := w.controllers.cpu()
+	after, err := w.controllers.CPU()
 	each := (after - before) / time.Duration(pods)
 	fmt.Fprintf(os.Stderr, "%s: %v for each Pod\n", name, each)
 	return each, err

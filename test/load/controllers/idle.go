@@ -40,7 +40,7 @@ func watchIdle(ctx context.Context, w *world) (rows []row, err error) {
 }
 
 func (w *world) measureIdle(ctx context.Context, ns string) ([]row, error) {
-	before, err := w.controllers.cpu()
+	before, err := w.controllers.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (w *world) measureIdle(ctx context.Context, ns string) ([]row, error) {
 		return nil, ctx.Err()
 	case <-time.After(window):
 	}
-	after, err := w.controllers.cpu()
+	after, err := w.controllers.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,11 @@ func (w *world) measureIdle(ctx context.Context, ns string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := w.controllers.rss()
+	resident, err := w.controllers.RSS()
 	if err != nil {
 		return nil, err
 	}
+	memory := resident >> 20 // MiB
 	milli := float64(after-before) / float64(window) * 1000
 	r := row{
 		scenario: fmt.Sprintf("%d Pods of %d CloneSets, idle for %v after they were made", w.large, w.idleSets, window),

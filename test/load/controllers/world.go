@@ -41,7 +41,7 @@ type world struct {
 	core        *kubernetes.Clientset
 	dir         string
 	audit       *auditLog
-	controllers *process
+	controllers *controllers
 }
 
 func newWorld(ctx context.Context, o options) (*world, error) {
@@ -97,7 +97,7 @@ func (w *world) prepare(ctx context.Context) error {
 
 func (w *world) close() {
 	if w.controllers != nil {
-		w.controllers.stop()
+		w.controllers.Stop()
 	}
 	if err := w.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the cluster:", err)
