@@ -208,9 +208,13 @@ func (l *lifecycle) uninstallWithoutControllers(t *testing.T) {
 	l.assertNoConfigurations(t)
 }
 
-// uninstallWithoutNamespace is the way out of `kubectl delete namespace kruise-system`.
+// uninstallWithoutNamespace is the way out of `kubectl delete namespace kruise-system`. Replicas that live to see the
+// namespace go would take the configurations away, so there are none.
 func (l *lifecycle) uninstallWithoutNamespace(t *testing.T) {
 	l.upgrade(t)
+	l.assertInjects(t)
+	kubectl(t, l.c, "-n", installation.Namespace, "scale", "deployment/kruise-webhook", "--replicas=0")
+	kubectl(t, l.c, "-n", installation.Namespace, "wait", "pods", "-l", "control-plane=kruise-webhook", "--for=delete", "--timeout=3m")
 	kubectl(t, l.c, "delete", "namespace", installation.Namespace, "--timeout=3m")
 	if _, err := l.dryRun(t.Context()); err == nil {
 		t.Error("a Pod was created while the webhook is registered and its service is gone; this test shows nothing")

@@ -98,7 +98,7 @@ func claimsFollowThePods(w cloneSets) {
 	w.settled("store", inFull(2))
 	first := w.uids()
 	victim := w.pods()[0]
-	w.kubectl("exec", victim.Name, "--", "/bin/busybox", "touch", "/data/mine")
+	w.exec(victim.Name, "web", "touch", "/data/mine")
 
 	w.setImage("store", "bank.test/web:v2")
 	w.settled("store", inFull(2))
@@ -114,7 +114,7 @@ func claimsFollowThePods(w cloneSets) {
 	if again := w.pod(victim.Name); again.UID == victim.UID {
 		w.Errorf("Pod %s was not deleted", victim.Name)
 	}
-	w.kubectl("exec", victim.Name, "--", "/bin/busybox", "test", "-f", "/data/mine")
+	w.exec(victim.Name, "web", "test", "-f", "/data/mine")
 
 	w.kubectl("label", "pod", victim.Name, "apps.kruise.io/specified-delete=true")
 	w.until(w.gone(victim.Name))

@@ -81,7 +81,7 @@ func (w cloneSets) updatesInPlace(resource string) {
 		if image := pod.Spec.Containers[0].Image; image != "bank.test/web:v2" || pod.Labels["release"] != "second" {
 			w.Errorf("Pod %s has image %s and label %q", pod.Name, image, pod.Labels["release"])
 		}
-		if says := w.kubectl("exec", pod.Name, "-c", "agent", "--", "/bin/busybox", "wget", "-qO-", "http://127.0.0.1:8080/"); says != "v2" {
+		if says := w.exec(pod.Name, "agent", "wget", "-qO-", "http://127.0.0.1:8080/"); says != "v2" {
 			w.Errorf("Pod %s answers %q, want v2", pod.Name, says)
 		}
 	}

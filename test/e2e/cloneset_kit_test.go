@@ -77,6 +77,23 @@ func (w cloneSets) kubectl(args ...string) string {
 	return strings.TrimSpace(w.Must("", append([]string{"-n", w.namespace}, args...)...))
 }
 
+// exec runs a command of busybox in a Pod. A kubelet may know a container as ready a second before it finds it for this.
+func (w cloneSets) exec(pod, container string, command ...string) string {
+	w.Helper()
+	args := append([]string{"-n", w.namespace, "exec", pod, "-c", container, "--", "/bin/busybox"}, command...)
+	var out string
+	w.until(func() string {
+		var err error
+		if out, err = w.Try("", args...); err != nil && strings.Contains(err.Error(), "container not found") {
+			return err.Error()
+		} else if err != nil {
+			w.Fatal(err)
+		}
+		return ""
+	})
+	return strings.TrimSpace(out)
+}
+
 func (w cloneSets) apply(manifest string) {
 	w.Helper()
 	w.Must(manifest, "-n", w.namespace, "apply", "-f", "-")
