@@ -16,8 +16,12 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return c.KubectlInput(ctx, nil, args...)
 }
 
-// KubectlInput is Kubectl with an input, for `apply -f -`.
+// KubectlInput is Kubectl with an input, for `apply -f -`. A manifest is marked as YAML, of which JSON is a part: kubectl 1.30
+// takes what begins with a brace for JSON.
 func (c *Cluster) KubectlInput(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	if stdin != nil {
+		stdin = io.MultiReader(strings.NewReader("---\n"), stdin)
+	}
 	return c.run(ctx, stdin, filepath.Join(c.state.Binaries, "kubectl"), args)
 }
 
