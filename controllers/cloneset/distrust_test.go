@@ -3,6 +3,7 @@ package cloneset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -139,6 +140,27 @@ func TestAnEndingNamespaceIsSilent(t *testing.T) {
 	}
 	if events, conditions := w.eventsNow(), w.set().Status.Conditions; len(events)+len(conditions) > 0 {
 		t.Errorf("it tells of it: %v, %v", events, conditions)
+	}
+}
+
+// TestAnEndingNamespaceTakesTheCloneSet while the replacement of a revision is refused.
+func TestAnEndingNamespaceTakesTheCloneSet(t *testing.T) {
+	refused := apierrors.NewForbidden(corev1.Resource("controllerrevisions"), "r", errors.New("it is being terminated"))
+	refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Field: "metadata.namespace"}}
+	gone := apierrors.NewNotFound(corev1.Resource("clonesets"), "set")
+	for name, tt := range map[string]struct {
+		err    error
+		silent bool
+	}{
+		"refused":                    {refused, true},
+		"refused and gone":           {errors.Join(fmt.Errorf("creating: %w", refused), fmt.Errorf("writing: %w", gone)), true},
+		"refused and forbidden":      {errors.Join(refused, apierrors.NewForbidden(corev1.Resource("pods"), "p", nil)), false},
+		"refused and a server error": {errors.Join(refused, apierrors.NewInternalError(errors.New("x"))), false},
+		"nothing":                    {nil, false},
+	} {
+		if got := ofEndingNamespace(tt.err); got != tt.silent {
+			t.Errorf("%s: of an ending namespace %v, want %v", name, got, tt.silent)
+		}
 	}
 }
 

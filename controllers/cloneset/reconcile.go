@@ -139,10 +139,12 @@ func isRace(err error) bool {
 	return every(err, func(e error) bool { return apierrors.IsConflict(e) || apierrors.IsNotFound(e) || isWrongUID(e) })
 }
 
-// ofEndingNamespace tells whether all that went wrong is that nothing can be created in the namespace any more. The
-// CloneSet goes with it, after its Pods perhaps, none of which is to be replaced.
+// ofEndingNamespace tells whether what went wrong is that nothing can be created in the namespace any more. The CloneSet
+// goes with it, after its Pods and revisions perhaps, none of which is to be replaced, or just then.
 func ofEndingNamespace(err error) bool {
-	return every(err, func(e error) bool { return apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause) })
+	return !isRace(err) && every(err, func(e error) bool {
+		return isRace(e) || apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause)
+	})
 }
 
 // isFault tells whether an error is for users to know.
