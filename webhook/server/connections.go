@@ -21,9 +21,9 @@ const maxConnections = 2048
 const newcomer = time.Second
 
 // connections keep the number of open connections bounded. When one too many comes, one is closed for it: the first of
-// those that say nothing, those whose request does not end or whose answer is not taken, and those that idle. An API server's connections are among the
-// last, and closing one of them could swallow the request that it is just sending. If all have a request that is being
-// answered, the new one is closed.
+// those that say nothing, those whose request does not end or whose answer is not taken, and those that idle. An API
+// server's connections are among the last, and closing one of them could swallow the request that it is just sending. If
+// all have a request that is being answered, the new one is closed.
 type connections struct {
 	limit int
 	// evicted is told of each connection that had to go.
@@ -32,13 +32,16 @@ type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]*connection
 	// suspect are those without a request, or without one just now over HTTP/2, which no API server speaks; slow are those
-	// whose request has not ended yet, or whose answer is on its way; idle are those of HTTP/1.1 between two requests. Each is in the order in which they
-	// began to wait.
+	// whose request has not ended yet, or whose answer is on its way; idle are those of HTTP/1.1 between two requests. Each
+	// is in the order in which they began to wait.
 	suspect, slow, idle list.List
 }
 
 // connection is where one of them waits, and since when; place is nil while a request is on it.
 type connection struct {
+	// unused says that there was no request on it yet.
+	unused bool
+
 	place *list.Element
 	queue *list.List
 	since time.Time
@@ -81,6 +84,7 @@ func (c *connections) move(conn net.Conn, state http.ConnState) net.Conn {
 		return nil // it was closed for another and is just noticing
 	}
 	known.leave()
+	known.unused = false
 	switch state {
 	case http.StateIdle:
 		queue := &c.idle
@@ -103,10 +107,24 @@ func (c *connections) add(conn net.Conn) (victim net.Conn) {
 		c.open[victim].leave()
 		delete(c.open, victim)
 	}
-	added := &connection{}
+	added := &connection{unused: true}
 	added.wait(&c.suspect, conn)
 	c.open[conn] = added
 	return victim
+}
+
+// idling is how many connections may get a request at any time that has no farewell to come before it: those of HTTP/1.1
+// between two requests, and those without a first one, which the API server's client keeps when it had no use for them.
+func (c *connections) idling() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	idling := c.idle.Len()
+	for e := c.suspect.Front(); e != nil; e = e.Next() {
+		if c.open[e.Value.(net.Conn)].unused {
+			idling++
+		}
+	}
+	return idling
 }
 
 func (c *connections) longestWaiting() net.Conn {

@@ -29,8 +29,8 @@ func (s *Server) Draining() error {
 }
 
 // Serve serves on a listener until ctx ends, then drains: readiness fails at once, requests are served for `delay`
-// more, which has to exceed the time until all API servers have stopped sending; then the listener closes and the
-// requests that run have `grace` to finish.
+// more, which has to exceed the time until all API servers have stopped sending; then the listener closes, connections
+// that idle are kept for as long again, and the requests that run have `grace` to finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, delay, grace time.Duration) error {
 	server := s.HTTP()
 	failed := make(chan error, 1)
@@ -47,7 +47,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, delay, grace 
 		return fmt.Errorf("serving webhooks on %s: %w", listener.Addr(), err)
 	case <-time.After(delay):
 	}
+	_ = listener.Close() // it only listened
+	s.linger(delay)
 	return stop(ctx, server, grace)
+}
+
+// linger serves on while connections of HTTP/1.1 idle, but not longer than the limit. What a client sends into one that we
+// are closing is lost to it, and the longer one has been idle the less likely that is; when it is used, the answer
+// closes it. HTTP/2 has a farewell that loses nothing.
+func (s *Server) linger(limit time.Duration) {
+	const look = 20 * time.Millisecond
+	for end := time.Now().Add(limit); s.conns.idling() > 0 && time.Now().Before(end); {
+		time.Sleep(look)
+	}
 }
 
 // stop shuts a server down. Whoever is not finished after the grace is cut off, with an error that says so.

@@ -185,6 +185,81 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestUnusedConnectionsOutliveTheListener has its first request come when the listener is closed.
+func TestUnusedConnectionsOutliveTheListener(t *testing.T) {
+	r := newRig(t, func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
+	addr, _, stop := r.start(t, 200*time.Millisecond, 5*time.Second)
+	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	for other, err := net.Dial("tcp", addr); err == nil; other, err = net.Dial("tcp", addr) {
+		_ = other.Close()
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200") {
+		t.Errorf("the first request is answered %q, %v", answer, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIdleConnectionsOutliveTheListener sends a request into one that was idle for the whole delay.
+func TestIdleConnectionsOutliveTheListener(t *testing.T) {
+	const delay = 200 * time.Millisecond
+	r := newRig(t, func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
+	addr, client, stop := r.start(t, delay, 5*time.Second)
+	post := func() *http.Response {
+		resp, err := client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf("u")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	parse(t, post())
+	for r.conns.idling() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	began, stopped := time.Now(), make(chan error, 1)
+	go func() { stopped <- stop() }()
+	for conn, err := net.Dial("tcp", addr); err == nil; conn, err = net.Dial("tcp", addr) {
+		_ = conn.Close()
+		time.Sleep(time.Millisecond)
+	}
+	// A client that finds the connection closed would have to dial, which is refused by now.
+	if resp := post(); !parse(t, resp).Allowed || !resp.Close {
+		t.Errorf("the request is answered with close %v, want it answered and closed", resp.Close)
+	}
+	if err := <-stopped; err != nil || time.Since(began) >= 2*delay {
+		t.Errorf("stopped after %s with %v, want as soon as nothing idles and no error", time.Since(began), err)
+	}
+}
+
+func TestIdleConnectionsAreNotWaitedForLong(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	r := newRig(t, func(context.Context, *admission.Request) admission.Response { return admission.Allow() })
+	addr, client, stop := r.start(t, delay, 5*time.Second)
+	resp, err := client.Post("https://"+addr+"/mutate-pod", "application/json", strings.NewReader(reviewOf("u")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse(t, resp)
+	began := time.Now()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < 2*delay || took > 2*time.Second {
+		t.Errorf("stopped after %s, want soon after %s", took, 2*delay)
+	}
+}
+
 func TestTheGraceIsBounded(t *testing.T) {
 	stuck := make(chan struct{})
 	defer close(stuck)
