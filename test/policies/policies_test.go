@@ -160,6 +160,9 @@ func neverCovered(t *testing.T, w *world) {
 		"an Event":               "apiVersion: v1\nkind: Event\nmetadata: {name: x, namespace: shop}\ninvolvedObject: {kind: Pod, name: x, namespace: shop}\n",
 		"a new Event":            "apiVersion: events.k8s.io/v1\nkind: Event\nmetadata: {name: newer, namespace: shop}\nregarding: {kind: Pod, name: x, namespace: shop}\neventTime: '2026-01-01T00:00:00.000000Z'\naction: x\nreason: x\ntype: Normal\nreportingController: x.y/z\nreportingInstance: x\n",
 		"a Node":                 "apiVersion: v1\nkind: Node\nmetadata: {name: x}\n",
+		"a CSINode":              "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: x}\nspec: {drivers: []}\n",
+		"an EndpointSlice":       "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: x, namespace: shop}\naddressType: IPv4\nendpoints: []\n",
+		"an APIService":          "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x.example.com}\nspec: {group: x.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 1, service: {name: x, namespace: shop}, insecureSkipTLSVerify: true}\n",
 		"what is in kube-system": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: kube-system}\n",
 		"what is in ours":        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: kruise-system}\n",
 	} {
@@ -169,6 +172,7 @@ func neverCovered(t *testing.T, w *world) {
 	}
 	w.Must("apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview\nspec: {user: ada, resourceAttributes: {verb: get, resource: pods}}\n", "create", "-f", "-")
 	w.Must("apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nspec: {token: x}\n", "create", "-f", "-")
+	w.Must("", "create", "token", "default", "-n", "shop")
 	w.Must(probe, asRequester("kruise-system:kruise-webhook", "apply", "--dry-run=server", "-f", "-")...)
 	w.Must(probe, asRequester("kruise-system:kruise-manager", "apply", "--dry-run=server", "-f", "-")...)
 	tenants := "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: shop}\nspec: {containers: [{name: x, image: x}]}\n"

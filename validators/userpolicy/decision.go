@@ -61,6 +61,38 @@ type Decision struct {
 	Violations []Violation
 	// Exempt are those that an exemption took away.
 	Exempt []Violation
+	// More is how many violations there are beside those, which are the first ones.
+	More int
+}
+
+// What clients, the log and the audit are told is bounded: a rule may say something about each of a thousand containers, in words
+// that come from the request.
+const (
+	mostViolations = 100
+	longestName    = 256
+	longestField   = 512
+	longestMessage = 2048
+)
+
+// shorten leaves the first violations; whether the request may pass depends on the first one.
+func (d *Decision) shorten() {
+	for _, list := range []*[]Violation{&d.Violations, &d.Exempt} {
+		if more := len(*list) - mostViolations; more > 0 {
+			*list, d.More = (*list)[:mostViolations], d.More+more
+		}
+	}
+}
+
+// shortened is a text of at most so many bytes, and three dots if it was longer.
+func shortened(text string, longest int) string {
+	if len(text) <= longest {
+		return text
+	}
+	cut := longest
+	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
+		cut--
+	}
+	return text[:cut] + "..."
 }
 
 // Of are the violations with an action.

@@ -3,6 +3,7 @@ package userpolicy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -66,7 +67,7 @@ func (s *Set) read(rules []*Rule, answer any, exempt exemptions) (Decision, erro
 				return Decision{}, fmt.Errorf("asking the set %s: %w", s.Name(), err)
 			}
 			v.Action = rule.Action.AtMost(s.source.Settings.Enforcement)
-			if exempt.rule(rule.ID) || exempt.rule(v.Rule) {
+			if exempt.rule(rule.ID) || slices.Contains(rule.Says, v.Rule) && exempt.rule(v.Rule) {
 				decision.Exempt = append(decision.Exempt, v)
 				continue
 			}
@@ -74,6 +75,7 @@ func (s *Set) read(rules []*Rule, answer any, exempt exemptions) (Decision, erro
 		}
 	}
 	decision.Violations, decision.Exempt = ordered(decision.Violations), ordered(decision.Exempt)
+	decision.shorten()
 	return decision, nil
 }
 
@@ -90,6 +92,7 @@ func (r *Rule) violation(item any) (Violation, error) {
 			v.Rule = id
 		}
 	}
+	v.Rule, v.Field, v.Message = shortened(v.Rule, longestName), shortened(v.Field, longestField), shortened(v.Message, longestMessage)
 	if v.Message == "" {
 		return v, fmt.Errorf("the rule at %s says something without a message: it must be a text, or an object with message, and perhaps field and rule", r.Location)
 	}

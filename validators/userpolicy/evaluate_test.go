@@ -166,7 +166,7 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		"no set":            {map[string]string{"a.rego": head + "deny := true\n"}, []string{"a.rego:6", "deny contains message"}},
 		"no rule":           {map[string]string{"a.rego": head + "x := 1\n"}, []string{"there is no rule"}},
 		"unknown in match":  {map[string]string{"a.rego": strings.Replace(head, "resources", "kinds", 1) + "deny contains \"x\"\n"}, []string{"a.rego:1", "[0].kinds: there is no such field"}},
-		"Leases":            {map[string]string{"a.rego": strings.Replace(strings.Replace(head, `""`, "coordination.k8s.io", 1), "pods", "leases", 1) + "deny contains \"x\"\n"}, []string{"leases", "never judged"}},
+		"Leases":            {map[string]string{"a.rego": strings.Replace(strings.Replace(head, `""`, "coordination.k8s.io", 1), "pods", "leases", 1) + "deny contains \"x\"\n"}, []string{"coordination.k8s.io", "never judged"}},
 		"an id twice":       {map[string]string{"a.rego": head + "# METADATA\n# custom: {id: one}\ndeny contains \"x\"\n\n# METADATA\n# custom: {id: one}\nwarn contains \"x\"\n"}, []string{"a.rego:12", "one is that of the rule at a.rego:8"}},
 		"a match elsewhere": {map[string]string{"a.rego": head + "# METADATA\n# custom: {match: [{apiGroups: [apps], resources: [deployments]}]}\ndeny contains \"x\"\n"}, []string{"a.rego:8", "would never be asked"}},
 		"an inventory":      {map[string]string{"a.rego": head + "deny contains \"x\" if data.inventory.namespace.a\n"}, []string{"a.rego:6", "inventory of settings.yaml"}},

@@ -11,17 +11,26 @@ import (
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
 
-// What no set ever judges, whatever its match says: a cluster renews Leases, reports Events and Nodes and reviews access by
-// the second, and cannot heal itself while these wait for somebody's rules, or are refused by them.
+// What no set ever judges, whatever its match says: by it a cluster knows who is there and what works, and heals itself. It
+// must wait for nobody's rules, nor be refused by them, least of all while the service is away and a set says Fail.
 
-// neverGroups are API groups of reviews: asking who somebody is and what he may do.
-var neverGroups = []string{"authentication.k8s.io", "authorization.k8s.io"}
+// neverGroups are API groups: asking who somebody is and what he may do, giving kubelets their certificates, what API servers
+// tell each other, and what would have to be mended if policies, webhooks or extensions were what is broken.
+var neverGroups = []string{
+	"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "internal.apiserver.k8s.io",
+	"admissionregistration.k8s.io", "apiregistration.k8s.io", "flowcontrol.apiserver.k8s.io", "discovery.k8s.io", "events.k8s.io",
+}
 
-// neverResources are resources, by group.
-var neverResources = map[string][]string{
-	"":                    {"events", "nodes"},
-	"events.k8s.io":       {"events"},
-	"coordination.k8s.io": {"leases"},
+// neverResources are resources, by group, with a subresource if it alone is meant: what nodes and their drivers say of
+// themselves, what Pods run on and where, and what a Pod shows to be itself.
+var neverResources = []struct {
+	group     string
+	resources []string
+}{
+	{"", []string{"events", "nodes", "endpoints", "bindings", "pods/binding", "pods/status", "serviceaccounts/token"}},
+	{"storage.k8s.io", []string{"csinodes", "csistoragecapacities", "volumeattachments"}},
+	{"resource.k8s.io", []string{"resourceslices"}},
+	{"networking.k8s.io", []string{"ipaddresses"}},
 }
 
 // controllersAccount is the name of the ServiceAccount of the controllers. The Pods that they create and change are the tenants',
@@ -42,9 +51,17 @@ func tenantsPods(req *admission.Request) bool {
 		(req.Operation == admission.Create || req.Operation == admission.Update) && !req.DryRun
 }
 
-// never says whether a resource is left out.
-func never(group, resource string) bool {
-	return slices.Contains(neverGroups, group) || slices.Contains(neverResources[group], resource)
+// never says whether a resource is left out, or a subresource of it; "" for none.
+func never(group, resource, sub string) bool {
+	if slices.Contains(neverGroups, group) {
+		return true
+	}
+	for _, left := range neverResources {
+		if left.group == group {
+			return slices.Contains(left.resources, resource) || slices.Contains(left.resources, resource+"/"+sub)
+		}
+	}
+	return false
 }
 
 // Installation is whose sets they are.
@@ -56,7 +73,7 @@ type Installation struct {
 // Excluded says whether no set may judge a request. The API server is told so by the entry; this is for requests that come
 // all the same.
 func (i Installation) Excluded(req *admission.Request) bool {
-	if req.Namespace == metav1.NamespaceSystem || req.Namespace == i.Namespace || never(req.Resource.Group, req.Resource.Resource) {
+	if req.Namespace == metav1.NamespaceSystem || req.Namespace == i.Namespace || never(req.Resource.Group, req.Resource.Resource, req.SubResource) {
 		return true
 	}
 	account, ours := strings.CutPrefix(req.UserInfo.Username, "system:serviceaccount:"+i.Namespace+":")
@@ -71,13 +88,7 @@ func (i Installation) conditions() []admissionv1.MatchCondition {
 		users[n] = "system:serviceaccount:" + i.Namespace + ":" + account
 	}
 	return []admissionv1.MatchCondition{
-		{
-			Name: "not-what-keeps-a-cluster-alive",
-			Expression: "!(request.resource.group in " + quoted(neverGroups) + ")" +
-				" && !(request.resource.group == '' && request.resource.resource in " + quoted(neverResources[""]) + ")" +
-				" && !(request.resource.group == 'events.k8s.io' && request.resource.resource == 'events')" +
-				" && !(request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases')",
-		},
+		{Name: "not-what-keeps-a-cluster-alive", Expression: keepsAlive(quoted)},
 		{
 			Name: "not-from-fairlead",
 			Expression: "!(request.userInfo.username in " + quoted(users) + ")" +
@@ -88,6 +99,19 @@ func (i Installation) conditions() []admissionv1.MatchCondition {
 	}
 }
 
+// keepsAlive is never in CEL.
+func keepsAlive(quoted func([]string) string) string {
+	var left []string
+	for _, in := range neverResources {
+		for _, resource := range in.resources {
+			left = append(left, in.group+"/"+resource)
+		}
+	}
+	const resource = "request.resource.group + '/' + request.resource.resource"
+	return "!(request.resource.group in " + quoted(neverGroups) + ") && !(" + resource + " in " + quoted(left) + ")" +
+		" && !(" + resource + " + '/' + request.?subResource.orValue('') in " + quoted(left) + ")"
+}
+
 // checkCovered refuses a match of which nothing would be left.
 func (m Match) checkCovered() error {
 	for _, group := range m.APIGroups {
@@ -95,8 +119,8 @@ func (m Match) checkCovered() error {
 			return fmt.Errorf("apiGroups: %s is never judged by policies", group)
 		}
 		for _, resource := range m.Resources {
-			if name, _, _ := strings.Cut(resource, "/"); len(m.APIGroups) == 1 && never(group, name) {
-				return fmt.Errorf("resources: %s of the group %q are never judged by policies", name, group)
+			if name, sub, _ := strings.Cut(resource, "/"); len(m.APIGroups) == 1 && never(group, name, sub) {
+				return fmt.Errorf("resources: %s of the group %q are never judged by policies", resource, group)
 			}
 		}
 	}

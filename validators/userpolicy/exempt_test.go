@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/webhook/admission"
 )
@@ -55,6 +56,53 @@ func TestObjectsExemptNothing(t *testing.T) {
 		`"metadata":{"namespace":"bank","labels":{"fairlead.io/exempt":"true"},"annotations":{"exemptions":"[{users: [ada]}]"}},"spec"`, 1))
 	if decide(t, s, req).Allowed() {
 		t.Error("the object exempted itself")
+	}
+}
+
+// By these a cluster lives; what stands beside them is judged.
+func TestWhatKeepsAClusterAliveIsLeftOut(t *testing.T) {
+	for resource, out := range map[string]bool{
+		"/nodes": true, "/nodes/status": true, "/events": true, "/endpoints": true, "/bindings": true, "/pods/binding": true,
+		"/pods/status": true, "/serviceaccounts/token": true, "coordination.k8s.io/leases": true, "events.k8s.io/events": true,
+		"discovery.k8s.io/endpointslices": true, "certificates.k8s.io/certificatesigningrequests": true,
+		"certificates.k8s.io/certificatesigningrequests/approval": true, "storage.k8s.io/csinodes": true,
+		"storage.k8s.io/volumeattachments": true, "storage.k8s.io/volumeattachments/status": true, "apiregistration.k8s.io/apiservices": true,
+		"flowcontrol.apiserver.k8s.io/flowschemas": true, "authorization.k8s.io/subjectaccessreviews": true,
+		"resource.k8s.io/resourceslices": true, "networking.k8s.io/ipaddresses": true,
+
+		"/pods": false, "/pods/eviction": false, "/pods/resize": false, "/pods/exec": false, "/serviceaccounts": false, "/services": false,
+		"apps/nodes": false, "storage.k8s.io/storageclasses": false, "resource.k8s.io/resourceclaims": false,
+		"networking.k8s.io/networkpolicies": false, "rbac.authorization.k8s.io/clusterroles": false,
+	} {
+		group, name, _ := strings.Cut(resource, "/")
+		name, sub, _ := strings.Cut(name, "/")
+		req := &admission.Request{Namespace: "shop", Resource: metav1.GroupVersionResource{Group: group, Version: "v1", Resource: name}, SubResource: sub}
+		if got := (Installation{Namespace: "kruise-system"}).Excluded(req); got != out {
+			t.Errorf("%s is left out: %v, want %v", resource, got, out)
+		}
+	}
+}
+
+// A name that a rule gives what it says counts if the author wrote it, and not if a request may have brought it.
+func TestExemptNamesAreTheAuthors(t *testing.T) {
+	const head = "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: [''], resources: [pods]}]}\npackage a\n\n"
+	for name, c := range map[string]struct {
+		rego   string
+		exempt bool
+	}{
+		"written":   {`deny contains {"rule": "soft", "message": "x"}`, true},
+		"elsewhere": {`said := {"rule": "soft", "message": "x"}` + "\ndeny contains said", true},
+		"chosen":    {`deny contains {"rule": input.request.object.metadata.name, "message": "x"}`, false},
+		"chosen beside a written one": {`warn contains {"rule": "soft", "message": "x"}` + "\n" +
+			`deny contains {"rule": input.request.object.metadata.name, "message": "x"}`, false},
+		"put in": {`deny contains object.union({"message": "x"}, json.unmarshal(input.request.object.metadata.annotations.said))`, false},
+	} {
+		req := pod("x:1")
+		req.Object = []byte(`{"metadata":{"name":"soft","annotations":{"said":"{\"rule\":\"soft\"}"}}}`)
+		decision := decide(t, set(t, map[string]string{"a.rego": head + c.rego, SettingsFile: "exemptions: [{users: [ada], rules: [soft]}]\n"}), req)
+		if decision.Allowed() != c.exempt || len(decision.Exempt) > 0 != c.exempt {
+			t.Errorf("%s: left are %v, exempt %v", name, decision.Violations, decision.Exempt)
+		}
 	}
 }
 

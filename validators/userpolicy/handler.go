@@ -82,27 +82,36 @@ func (h *Handler) judge(ctx context.Context, set *Set, req *admission.Request) a
 	return respond(set, req, decision)
 }
 
+// mostTold is how many warnings, and how many refusals in words, a client is shown; all that were kept are in the causes.
+const mostTold = 20
+
 // respond is the answer to the API server.
 func respond(set *Set, req *admission.Request, decision Decision) admission.Response {
-	warned := decision.Of(Warn)
-	warnings := make([]string, 0, len(warned))
-	for _, v := range warned {
-		warnings = append(warnings, set.Name()+": "+v.String())
-	}
-	denied := decision.Of(Deny)
+	warned, denied := decision.Of(Warn), decision.Of(Deny)
+	warnings := told(warned, decision.More, set.Name()+": ")
 	if len(denied) == 0 {
 		return admission.Allow(warnings...)
 	}
 	details := &metav1.StatusDetails{Group: req.Resource.Group, Kind: req.Resource.Resource, Name: req.Name, UID: types.UID(req.UID)}
-	texts := make([]string, 0, len(denied))
 	for _, v := range denied {
-		texts = append(texts, v.String())
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Rule), Field: v.Field, Message: v.Message})
 	}
 	return admission.Response{Warnings: warnings, Status: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Details: details,
-		Message: fmt.Sprintf("the policies of %s forbid this: %s", set.Name(), strings.Join(texts, "; ")),
+		Message: fmt.Sprintf("the policies of %s forbid this: %s", set.Name(), strings.Join(told(denied, decision.More, ""), "; ")),
 	}}
+}
+
+// told are violations in words, and how many there are besides.
+func told(violations []Violation, more int, prefix string) []string {
+	var texts []string
+	for i, v := range violations {
+		if i == mostTold {
+			return append(texts, fmt.Sprintf("%sand %d more", prefix, len(violations)-mostTold+more))
+		}
+		texts = append(texts, prefix+v.String())
+	}
+	return texts
 }
 
 // Serving are the entries of the sets in force and their paths, for those who ask what this replica serves.

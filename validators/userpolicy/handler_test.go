@@ -6,10 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -103,6 +105,35 @@ func TestSwapsAreAtomic(t *testing.T) {
 	}
 	close(done)
 	group.Wait()
+}
+
+// However few CPUs there are, a set that is stuck leaves a turn to others.
+func TestTurnsByCPUs(t *testing.T) {
+	for cpus, want := range map[int]struct{ all, each int }{1: {2, 1}, 2: {2, 1}, 3: {2, 1}, 4: {3, 1}, 5: {4, 2}, 17: {16, 8}} {
+		if got := turnsOn(cpus); cap(got.free) != want.all || got.each != want.each {
+			t.Errorf("%d CPUs: %d turns, %d for a set, want %v", cpus, cap(got.free), got.each, want)
+		}
+	}
+}
+
+// What a request makes rules say is bounded, whoever is told.
+func TestAnswersAreBounded(t *testing.T) {
+	const rego = "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: [''], resources: [pods]}]}\npackage a\n\n" +
+		`deny contains sprintf("%d %s", [n, input.request.object.word]) if some n in numbers.range(1, 1000)` + "\n" +
+		`warn contains sprintf("%d", [n]) if some n in numbers.range(1, 30)` + "\n"
+	req := pod("x:1")
+	req.Object = []byte(`{"word":"` + strings.Repeat("ä", 5000) + `"}`)
+	sets := &Sets{}
+	sets.Put(set(t, map[string]string{"a.rego": rego}))
+	response := handler(sets, nil).For("images").Handle(t.Context(), req)
+	causes := response.Status.Details.Causes
+	if len(causes) != 100 || len(causes[0].Message) > 2048+3 || !utf8.ValidString(causes[0].Message) {
+		t.Errorf("%d causes, the first of %d bytes", len(causes), len(causes[0].Message))
+	}
+	// 1,000 refusals and 30 warnings, of which 100 are kept and 20 told.
+	if !strings.HasSuffix(response.Status.Message, "; and 1010 more") || len(response.Status.Message) > 50_000 {
+		t.Errorf("%d bytes, which end with %q", len(response.Status.Message), response.Status.Message[len(response.Status.Message)-40:])
+	}
 }
 
 // Slow rules hold neither all turns nor all requests.

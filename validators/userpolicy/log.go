@@ -39,7 +39,7 @@ func writeDecision(log *slog.Logger, set *Set, req *admission.Request, decision 
 			if len(lines) == mostLogged {
 				return
 			}
-			line := logged{v.Rule, v.Action, shortened(v.Field), shortened(v.Message)}
+			line := logged{v.Rule, v.Action, shortened(v.Field, longestLogged), shortened(v.Message, longestLogged)}
 			if as != "" {
 				line.Action = as
 			}
@@ -54,7 +54,7 @@ func writeDecision(log *slog.Logger, set *Set, req *admission.Request, decision 
 		slog.String("set", set.Name()),
 		slog.String("revision", set.Revision()),
 		slog.Any("violations", lines),
-		slog.Int("total", len(found)+len(decision.Exempt)),
+		slog.Int("total", len(found)+len(decision.Exempt)+decision.More),
 		slog.String("user", req.UserInfo.Username),
 		slog.String("operation", string(req.Operation)),
 		slog.String("group", req.Resource.Group),
@@ -71,15 +71,4 @@ func resourceOf(req *admission.Request) string {
 		return req.Resource.Resource
 	}
 	return req.Resource.Resource + "/" + req.SubResource
-}
-
-func shortened(message string) string {
-	if len(message) <= longestLogged {
-		return message
-	}
-	cut := longestLogged
-	for cut > 0 && message[cut]&0xC0 == 0x80 { // not within a character
-		cut--
-	}
-	return message[:cut] + "..."
 }

@@ -70,6 +70,8 @@ func TestBadMatchesAreRefused(t *testing.T) {
 		"[{apiGroups: [apps], resources: [a], apiVersions: ['']}]":    "apiVersions: an element is empty",
 		"[{apiGroups: [apps], resources: [a], scope: Cluster-wide}]":  "scope:",
 		"[{apiGroups: [''], resources: [events]}]":                    "never judged",
+		"[{apiGroups: [''], resources: [pods/status]}]":               "never judged",
+		"[{apiGroups: [storage.k8s.io], resources: [csinodes]}]":      "never judged",
 		"[{apiGroups: [authorization.k8s.io], resources: ['*']}]":     "never judged",
 	} {
 		source, err := Parse("p", map[string]string{"a.rego": "# METADATA\n# scope: package\n# custom: {match: " + text + "}\npackage p\n\ndeny contains \"x\"\n"})
@@ -92,7 +94,7 @@ func TestEntryIsThatOfTheMatch(t *testing.T) {
 		all = append(all, c.Expression)
 	}
 	conditions := strings.Join(all, " && ")
-	for _, part := range []string{"leases", "events", "nodes", "authorization.k8s.io", "authentication.k8s.io", "system:serviceaccount:kruise-system:kruise-webhook"} {
+	for _, part := range []string{"'coordination.k8s.io'", "'/events'", "'/nodes'", "'/serviceaccounts/token'", "authorization.k8s.io", "authentication.k8s.io", "system:serviceaccount:kruise-system:kruise-webhook"} {
 		if !strings.Contains(conditions, part) {
 			t.Errorf("%s is not left out by %s", part, conditions)
 		}

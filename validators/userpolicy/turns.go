@@ -18,7 +18,7 @@ const (
 )
 
 // turns bound how many evaluations run at once: fewer than there are CPUs, so that rules that take long leave one to the
-// requests that no policy concerns. A set that is slow takes at most half of the turns from the others.
+// requests that no policy concerns, but two at least. A set that is slow takes at most half of the turns from the others.
 type turns struct {
 	free chan struct{}
 	each int
@@ -37,8 +37,13 @@ type ofSet struct {
 }
 
 func newTurns() *turns {
-	n := max(1, runtime.GOMAXPROCS(0)-1)
-	return &turns{free: make(chan struct{}, n), each: max(1, (n+1)/2), sets: make(map[string]*ofSet)}
+	return turnsOn(runtime.GOMAXPROCS(0))
+}
+
+// turnsOn are those for so many CPUs.
+func turnsOn(cpus int) *turns {
+	n := max(2, cpus-1)
+	return &turns{free: make(chan struct{}, n), each: n / 2, sets: make(map[string]*ofSet)}
 }
 
 // take waits for a turn and returns what ends it.
