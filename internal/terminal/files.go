@@ -65,6 +65,23 @@ func readFile(name string) ([]objects.Document, error) {
 	return objects.Documents(name, content)
 }
 
+// ReadRegular reads what was found in a folder, which may be anything: a pipe would never end, nor would a link to a device.
+func ReadRegular(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading %s: it is no regular file", name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a file: %w", err)
+	}
+	defer file.Close()
+	return readAll(name, file)
+}
+
 func readFolder(folder string) ([]objects.Document, error) {
 	found, err := os.ReadDir(folder)
 	if err != nil {
@@ -80,7 +97,12 @@ func readFolder(folder string) ([]objects.Document, error) {
 		if item.IsDir() || strings.HasPrefix(item.Name(), ".") {
 			continue
 		}
-		documents, err := readFile(filepath.Join(folder, item.Name()))
+		path := filepath.Join(folder, item.Name())
+		content, err := ReadRegular(path)
+		if err != nil {
+			return nil, err
+		}
+		documents, err := objects.Documents(path, content)
 		if err != nil {
 			return nil, err
 		}

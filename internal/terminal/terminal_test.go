@@ -130,6 +130,23 @@ func TestReadFiles(t *testing.T) {
 	}
 }
 
+// What is in a folder was not named: a device or a pipe there is a mistake, and reading it might never end.
+func TestFoldersWithOtherThanFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFiles([]string{dir}, nil); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "a.yaml: it is no regular file") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Symlink("terminal_test.go", filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadRegular(filepath.Join(dir, "gone")); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestComplaintsAreErrorsOnly(t *testing.T) {
 	c := &Complaints{}
 	log := c.Logger().WithName("x").WithValues("a", "b")

@@ -121,7 +121,7 @@ func fromFiles(folder string, wanted func(name string) bool) (*found, error) {
 		if entry.IsDir() || !wanted(name) || !rego && name != userpolicy.SettingsFile {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(folder, name))
+		content, err := terminal.ReadRegular(filepath.Join(folder, name))
 		if err != nil {
 			return nil, err
 		}
