@@ -13,6 +13,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/terminal/policy"
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
 	"github.com/fairlead-io/fairlead/webhook"
 	"github.com/fairlead-io/fairlead/webhook/replica"
 	"github.com/fairlead-io/fairlead/webhook/table"
@@ -25,6 +27,7 @@ type printFlags struct {
 	bundle      string
 	conversion  string
 	definitions bool
+	sets        []string
 	gates       *features.Gates
 }
 
@@ -49,7 +52,11 @@ func newPrintCommand(getenv func(string) string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return flags.print(cmd.OutOrStdout(), bundle)
+			sets, err := policy.Sets(cmd.Context(), flags.sets, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return flags.print(cmd.OutOrStdout(), bundle, sets)
 		},
 	}
 	flags.add(command.Flags(), getenv)
@@ -62,6 +69,7 @@ func (f *printFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&c.Service, "service", table.DefaultService, "Service that reaches the webhook replicas.")
 	flags.StringVar(&f.conversion, "conversion-service", conversionService, "Service that reaches replicas, ready or not, for conversion.")
 	flags.BoolVar(&f.definitions, "definitions", true, "Print how the CustomResourceDefinitions convert, too.")
+	flags.StringSliceVar(&f.sets, "policies", nil, "Files and folders with users' policies, of which the third configuration is printed.")
 	flags.Int32Var(&c.Port, "service-port", 443, "Port of the Service.")
 	flags.StringVar(&f.bundle, "ca-bundle-file", "", "PEM file of the CAs that sign the service's certificates; - is standard input. Without it caBundle is left to an injector.")
 	flags.Int32Var(&c.TimeoutSeconds, "webhook-timeout-seconds", 5, "Timeout of the webhooks, 1 to 30.")
@@ -93,7 +101,7 @@ func (f *printFlags) readBundle(stdin io.Reader) ([]byte, error) {
 	return bundle, nil
 }
 
-func (f *printFlags) print(out io.Writer, bundle []byte) error {
+func (f *printFlags) print(out io.Writer, bundle []byte, sets []*userpolicy.Set) error {
 	deps := webhook.Deps{Gates: f.gates}
 	f.config.FailurePolicies = make(map[string]admissionv1.FailurePolicyType, len(f.policies))
 	for name, policy := range f.policies {
@@ -103,8 +111,12 @@ func (f *printFlags) print(out io.Writer, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, mutating := range []bool{true, false} {
-		configuration := config.Render(webhook.Entries(deps), mutating, table.Target{CABundle: bundle})
+	target := table.Target{CABundle: bundle}
+	configurations := []*table.Configuration{
+		config.Render(webhook.Entries(deps), true, target), config.Render(webhook.Entries(deps), false, target),
+		config.RenderInto(table.PoliciesName, entriesOf(sets, config.Namespace), target),
+	}
+	for _, configuration := range configurations {
 		if configuration == nil {
 			continue
 		}
@@ -121,6 +133,15 @@ func (f *printFlags) print(out io.Writer, bundle []byte) error {
 		}
 	}
 	return nil
+}
+
+// entriesOf are the webhooks of users' policies.
+func entriesOf(sets []*userpolicy.Set, namespace string) []table.Entry {
+	entries := make([]table.Entry, 0, len(sets))
+	for _, set := range sets {
+		entries = append(entries, userpolicy.Installation{Namespace: namespace}.Entry(set))
+	}
+	return entries
 }
 
 func printDocument(out io.Writer, object any) error {

@@ -142,3 +142,38 @@ func TestPrintRefusesWhatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+func TestPoliciesArePrinted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "images")
+	const rules = "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: [''], resources: [pods]}]}\npackage images\n\ndeny contains \"no\" if true\n"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.rego"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle := caBundle(t)
+	out, err := printed(bundle, "--ca-bundle-file=-", "--definitions=false", "--policies="+dir, "--namespace=rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := strings.Split(strings.TrimPrefix(out, "---\n"), "---\n")
+	if len(documents) != 3 {
+		t.Fatalf("there are %d documents, want 3", len(documents))
+	}
+	var configuration admissionv1.ValidatingWebhookConfiguration
+	if err := yaml.UnmarshalStrict([]byte(documents[2]), &configuration); err != nil {
+		t.Fatal(err)
+	}
+	if configuration.Name != "kruise-policies-webhook-configuration" || len(configuration.Webhooks) != 1 {
+		t.Fatalf("the third is %s with %d webhooks", configuration.Name, len(configuration.Webhooks))
+	}
+	webhook := configuration.Webhooks[0]
+	service := webhook.ClientConfig.Service
+	if webhook.Name != "images.policies.fairlead.io" || *service.Path != "/policies/images" || service.Namespace != "rules" || !bytes.Equal(webhook.ClientConfig.CABundle, bundle) {
+		t.Errorf("the webhook is %+v", webhook)
+	}
+	if _, err := printed(bundle, "--ca-bundle-file=-", "--policies="+filepath.Join(dir, "none")); err == nil {
+		t.Error("policies that are not there are no error")
+	}
+}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,23 @@ func load(args []string, stdin io.Reader) ([]found, error) {
 		}
 	}
 	return all, nil
+}
+
+// Sets are the compiled sets of paths: folders with rules in them or below, files with rules, and files with ConfigMaps.
+func Sets(ctx context.Context, paths []string, stdin io.Reader) ([]*userpolicy.Set, error) {
+	all, err := load(paths, stdin)
+	if err != nil {
+		return nil, err
+	}
+	sets := make([]*userpolicy.Set, 0, len(all))
+	for _, f := range all {
+		_, set, err := compile(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
 }
 
 func loadOne(arg string, stdin io.Reader) ([]found, error) {
