@@ -1,12 +1,16 @@
 package validators_test
 
 import (
+	"path"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/fairlead-io/fairlead/validators"
 	"github.com/fairlead-io/fairlead/validators/facts"
@@ -35,7 +39,9 @@ func TestRego(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Abort(t.Context(), txn)
-	results, err := tester.NewRunner().SetStore(store).AddCustomBuiltins(builtins).SetModules(modules).RaiseBuiltinErrors(false).RunTests(t.Context(), txn)
+	outcomes := make(denials)
+	results, err := tester.NewRunner().SetStore(store).AddCustomBuiltins(builtins).SetModules(modules).RaiseBuiltinErrors(false).
+		SetCoverageQueryTracer(outcomes).RunTests(t.Context(), txn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,5 +55,61 @@ func TestRego(t *testing.T) {
 	}
 	if passed == 0 {
 		t.Error("there are no tests")
+	}
+	for name, module := range modules {
+		outcomes.check(t, name, module, modules)
+	}
+}
+
+// inTables are the kinds of which some rules have their examples in testdata alone, for TestEveryRuleFires.
+var inTables = []string{
+	"apps/advancedcronjob",
+	"apps/cloneset",
+	"apps/containerrecreaterequest",
+	"apps/daemonset",
+	"apps/podprobemarker",
+	"apps/resourcedistribution",
+	"apps/sidecarset",
+	"apps/statefulset",
+	"apps/uniteddeployment",
+	"apps/workloadspread",
+	"policy/podunavailablebudget",
+}
+
+// denials are the deny rules, by location, that some test in Rego made an outcome.
+type denials map[string]bool
+
+func (denials) Enabled() bool { return true }
+
+func (denials) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
+
+// TraceEvent enters a rule that was left with a value: one whose body did not hold is never left.
+func (d denials) TraceEvent(event topdown.Event) {
+	if rule, ok := event.Node.(*ast.Rule); ok && event.Op == topdown.ExitOp && isDenial(rule) {
+		d[rule.Location.String()] = true
+	}
+}
+
+func isDenial(rule *ast.Rule) bool { return rule.Head.Ref().String() == "deny" }
+
+// check wants tests beside the rules of a kind, and each of its rules among the outcomes.
+func (d denials) check(t *testing.T, name string, module *ast.Module, all map[string]*ast.Module) {
+	t.Helper()
+	if strings.HasSuffix(name, "_test.rego") || !slices.ContainsFunc(module.Rules, isDenial) {
+		return
+	}
+	kind := strings.TrimSuffix(name, path.Ext(name))
+	var missing []string
+	for _, rule := range module.Rules {
+		if isDenial(rule) && !d[rule.Location.String()] {
+			missing = append(missing, rule.Location.String())
+		}
+	}
+	whole := all[kind+"_test.rego"] != nil && len(missing) == 0
+	switch listed := slices.Contains(inTables, kind); {
+	case whole && listed:
+		t.Errorf("every rule of %s is the outcome of a test beside it: take it out of the list", name)
+	case !whole && !listed:
+		t.Errorf("%s_test.rego is missing, or no test of it has these rules as an outcome: %v", kind, missing)
 	}
 }
