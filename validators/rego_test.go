@@ -65,15 +65,12 @@ func TestRego(t *testing.T) {
 var inTables = []string{
 	"apps/advancedcronjob",
 	"apps/cloneset",
-	"apps/containerrecreaterequest",
-	"apps/daemonset",
 	"apps/podprobemarker",
 	"apps/resourcedistribution",
 	"apps/sidecarset",
 	"apps/statefulset",
 	"apps/uniteddeployment",
 	"apps/workloadspread",
-	"policy/podunavailablebudget",
 }
 
 // denials are the deny rules, by location, that some test in Rego made an outcome.

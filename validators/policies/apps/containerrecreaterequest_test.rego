@@ -59,3 +59,33 @@ test_labels_cannot_be_removed if {
 	old := object_({})
 	judged({"operation": "UPDATE", "object": json.patch(old, [{"op": "remove", "path": "/metadata/labels"}]), "oldObject": old}) == {"containerrecreaterequest-labels-immutable"}
 }
+
+test_containers_have_names_of_their_own if {
+	judged(created({"containers": [{"name": "app"}, {"name": "log"}]})) == set()
+	judged(created({"containers": [{"name": "app"}, {"name": "app"}]})) == {"containerrecreaterequest-container-duplicate"}
+	judged(created({"containers": [{"name": "app"}, {"name": ""}]})) == {"containerrecreaterequest-container-name"}
+}
+
+test_grace_periods_count_from_zero if {
+	every period in ["terminationGracePeriodSeconds", "unreadyGracePeriodSeconds"] {
+		judged(created({"strategy": {period: 0}})) == set()
+		judged(created({"strategy": {period: -1}})) == {"containerrecreaterequest-grace-period"}
+	}
+}
+
+# The time of unreadiness is an annotation in v1alpha1 alone, and may be set once.
+test_the_time_of_unreadiness_stays[note] if {
+	some note, tc in {
+		"set": {"version": "v1alpha1", "before": "", "after": "t1", "want": set()},
+		"kept": {"version": "v1alpha1", "before": "t1", "after": "t1", "want": set()},
+		"changed": {"version": "v1alpha1", "before": "t1", "after": "t2", "want": {"containerrecreaterequest-unready-immutable"}},
+		"removed": {"version": "v1alpha1", "before": "t1", "after": "", "want": {"containerrecreaterequest-unready-immutable"}},
+		"in v1beta1": {"version": "v1beta1", "before": "t1", "after": "t2", "want": set()},
+	}
+	judged({"operation": "UPDATE", "object": unready(tc.version, tc.after), "oldObject": unready(tc.version, tc.before)}) == tc.want
+}
+
+unready(version, time_) := object.union(object_({}), {
+	"apiVersion": sprintf("apps.kruise.io/%s", [version]),
+	"metadata": {"annotations": {"crr.apps.kruise.io/unready-acquired": time_}},
+})
