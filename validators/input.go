@@ -16,27 +16,36 @@ import (
 // and reading the object was the dearest part of judging it. Of members with one name the last counts, as in every decoder
 // of Go.
 func document(raw []byte) (ast.Value, error) {
-	decoder := jsontext.NewDecoder(bytes.NewReader(raw), lenient)
-	term, err := next(decoder)
+	// The decoder reads from a bytes.Buffer in place, and copies what any other reader gives.
+	r := &reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)}
+	term, err := r.next()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+	if _, err := r.decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("after the value: more than one value, or %w", err)
 	}
 	return term.Value, nil
 }
 
-func next(d *jsontext.Decoder) (*ast.Term, error) {
-	token, err := d.ReadToken()
+// reader reads one document. What is read of objects and lists that have not ended yet is kept on two stacks, since only at
+// their end it is known how large they are.
+type reader struct {
+	decoder *jsontext.Decoder
+	pairs   [][2]*ast.Term
+	terms   []*ast.Term
+}
+
+func (r *reader) next() (*ast.Term, error) {
+	token, err := r.decoder.ReadToken()
 	if err != nil {
 		return nil, err
 	}
 	switch token.Kind() {
 	case jsontext.KindBeginObject:
-		return members(d)
+		return r.members()
 	case jsontext.KindBeginArray:
-		return elements(d)
+		return r.elements()
 	case jsontext.KindString:
 		return ast.InternedTerm(token.String()), nil
 	case jsontext.KindNumber:
@@ -51,35 +60,37 @@ func next(d *jsontext.Decoder) (*ast.Term, error) {
 // few is up to how many members are compared with each other for their names; of more a table is kept.
 const few = 16
 
-func members(d *jsontext.Decoder) (*ast.Term, error) {
-	pairs := make([][2]*ast.Term, 0, 4) // most objects of Kubernetes have no more
+func (r *reader) members() (*ast.Term, error) {
+	start := len(r.pairs)
 	var many ast.Object
-	for d.PeekKind() != jsontext.KindEndObject {
-		name, err := d.ReadToken()
+	for r.decoder.PeekKind() != jsontext.KindEndObject {
+		name, err := r.decoder.ReadToken()
 		if err != nil {
 			return nil, err
 		}
 		key := ast.InternedTerm(name.String()) // before the token is gone
-		value, err := next(d)
+		value, err := r.next()
 		if err != nil {
 			return nil, err
 		}
+		pairs := r.pairs[start:]
 		switch same := index(pairs, key); {
 		case many != nil:
 			many.Insert(key, value)
 		case same >= 0:
 			pairs[same][1] = value
 		case len(pairs) < few:
-			pairs = append(pairs, [2]*ast.Term{key, value})
+			r.pairs = append(r.pairs, [2]*ast.Term{key, value})
 		default:
 			many = ast.NewObject(pairs...)
 			many.Insert(key, value)
 		}
 	}
 	if many == nil {
-		many = ast.NewObject(pairs...)
+		many = ast.NewObject(r.pairs[start:]...) // which copies them
 	}
-	_, err := d.ReadToken()
+	r.pairs = r.pairs[:start]
+	_, err := r.decoder.ReadToken()
 	return ast.NewTerm(many), err
 }
 
@@ -88,15 +99,17 @@ func index(pairs [][2]*ast.Term, key *ast.Term) int {
 	return slices.IndexFunc(pairs, func(pair [2]*ast.Term) bool { return pair[0].Value == key.Value })
 }
 
-func elements(d *jsontext.Decoder) (*ast.Term, error) {
-	var terms []*ast.Term
-	for d.PeekKind() != jsontext.KindEndArray {
-		element, err := next(d)
+func (r *reader) elements() (*ast.Term, error) {
+	start := len(r.terms)
+	for r.decoder.PeekKind() != jsontext.KindEndArray {
+		element, err := r.next()
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, element)
+		r.terms = append(r.terms, element)
 	}
-	_, err := d.ReadToken()
-	return ast.ArrayTerm(terms...), err
+	list := ast.ArrayTerm(slices.Clone(r.terms[start:])...)
+	r.terms = r.terms[:start]
+	_, err := r.decoder.ReadToken()
+	return list, err
 }

@@ -20,7 +20,8 @@ var ceilings = []struct {
 	{"DELETE of a protected Deployment, denied", reviews.Deletion("Always", 3), deletions, 62},
 	{"DELETE of a protected Deployment without replicas, allowed", reviews.Deletion("Cascading", 0), deletions, 60},
 	{"ContainerRecreateRequest CREATE, captured", reviews.Capture(), captures, 129},
-	{"SidecarSet CREATE through Rego, beside 1000", reviews.Creation(), rulesBeside(1000), 1740},
+	{"SidecarSet CREATE through Rego, beside 1000", reviews.Creation(), rulesBeside(1000, "SidecarSet"), 1500},
+	{"CloneSet CREATE through all rules", reviews.Workload(), rulesBeside(1, "CloneSet"), 2700},
 	{"Conversion of a SidecarSet", reviews.Conversion(), conversions, 98},
 }
 

@@ -85,8 +85,8 @@ func captures(testing.TB) answerer {
 	return admitting(containerrecreate.New(pod{reviews.RunningPod()}, true))
 }
 
-// rulesBeside judges SidecarSets beside so many others.
-func rulesBeside(n int) func(testing.TB) answerer {
+// rulesBeside judges objects of a kind beside so many SidecarSets.
+func rulesBeside(n int, kind string) func(testing.TB) answerer {
 	return func(t testing.TB) answerer {
 		index := overlap.NewIndex()
 		for _, set := range reviews.SidecarSets(n) {
@@ -102,7 +102,7 @@ func rulesBeside(n int) func(testing.TB) answerer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return admitting(engine.Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"}))
+		return admitting(engine.Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: kind}))
 	}
 }
 
