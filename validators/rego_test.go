@@ -65,8 +65,6 @@ func TestRego(t *testing.T) {
 var inTables = []string{
 	"apps/advancedcronjob",
 	"apps/cloneset",
-	"apps/podprobemarker",
-	"apps/resourcedistribution",
 	"apps/sidecarset",
 	"apps/statefulset",
 	"apps/uniteddeployment",
