@@ -33,6 +33,10 @@ var neverResources = []struct {
 	{"networking.k8s.io", []string{"ipaddresses"}},
 }
 
+// apiServers is who API servers are to each other and themselves: they make the roles, priority classes and Services that a
+// cluster cannot start without.
+const apiServers = "system:apiserver"
+
 // controllersAccount is the name of the ServiceAccount of the controllers. The Pods that they create and change are the tenants',
 // whose workloads say what is in them: were they left out, a CloneSet would run what a Deployment may not.
 const controllersAccount = "kruise-manager"
@@ -76,6 +80,9 @@ func (i Installation) Excluded(req *admission.Request) bool {
 	if req.Namespace == metav1.NamespaceSystem || req.Namespace == i.Namespace || never(req.Resource.Group, req.Resource.Resource, req.SubResource) {
 		return true
 	}
+	if req.UserInfo.Username == apiServers {
+		return true
+	}
 	account, ours := strings.CutPrefix(req.UserInfo.Username, "system:serviceaccount:"+i.Namespace+":")
 	return ours && slices.Contains(ownAccounts, account) && (account != controllersAccount || !tenantsPods(req))
 }
@@ -108,7 +115,7 @@ func keepsAlive(quoted func([]string) string) string {
 		}
 	}
 	const resource = "request.resource.group + '/' + request.resource.resource"
-	return "!(request.resource.group in " + quoted(neverGroups) + ") && !(" + resource + " in " + quoted(left) + ")" +
+	return "request.userInfo.username != '" + apiServers + "' && !(request.resource.group in " + quoted(neverGroups) + ") && !(" + resource + " in " + quoted(left) + ")" +
 		" && !(" + resource + " + '/' + request.?subResource.orValue('') in " + quoted(left) + ")"
 }
 

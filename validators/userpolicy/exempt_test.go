@@ -81,6 +81,11 @@ func TestWhatKeepsAClusterAliveIsLeftOut(t *testing.T) {
 			t.Errorf("%s is left out: %v, want %v", resource, got, out)
 		}
 	}
+	roles := &admission.Request{Resource: metav1.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}}
+	roles.UserInfo.Username = "system:apiserver"
+	if !(Installation{Namespace: "kruise-system"}).Excluded(roles) {
+		t.Error("what the API server itself makes is judged")
+	}
 }
 
 // A name that a rule gives what it says counts if the author wrote it, and not if a request may have brought it.
