@@ -152,6 +152,8 @@ func TestProgress(t *testing.T) {
 		"too long, then newer":         {condition("ProgressDeadlineExceeded", 30*time.Minute), keep, []*corev1.Pod{old, updated}, "True CloneSetUpdated", true, 61 * time.Second, true},
 		"available after too long":     {condition("ProgressDeadlineExceeded", time.Second), keep, []*corev1.Pod{updated, podAt(v2, "c")}, "True CloneSetAvailable", true, 0, false},
 		"updated but not ready":        {condition("CloneSetUpdated", time.Second), keep, []*corev1.Pod{updated, podAt(v2, "c", unready)}, "True CloneSetUpdated", false, time.Minute, false},
+		"a Pod too many":               {condition("CloneSetUpdated", time.Second), keep, []*corev1.Pod{old, updated, podAt(v2, "c")}, "True CloneSetUpdated", false, time.Minute, false},
+		"at the deadline":              {condition("CloneSetUpdated", 60*time.Second), keep, []*corev1.Pod{old, updated}, "True CloneSetUpdated", false, time.Second, false},
 		"partition, but not ready yet": {condition("CloneSetUpdated", time.Second), limits("1", "1", "0"), []*corev1.Pod{old, podAt(v2, "c", unready)}, "True CloneSetUpdated", false, time.Minute, false},
 	} {
 		set := newSet(image("web:2"), replicas(2), tt.edit, func(s *cloneSet) {

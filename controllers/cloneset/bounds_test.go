@@ -1,0 +1,105 @@
+package cloneset
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+)
+
+// TestBounds are of ten replicas; a half is rounded as cloneset.md §3.2 says.
+func TestBounds(t *testing.T) {
+	paused := rolling(func(r *v1beta1.RollingUpdateCloneSetStrategy) { r.Paused = true })
+	scaling := func(most string) setEdit {
+		return func(s *cloneSet) { s.Spec.ScaleStrategy.MaxUnavailable = amount(most) }
+	}
+	for name, tt := range map[string]struct {
+		edits                         []setEdit
+		surge, unavailable, scaleMost int
+	}{
+		"no surge: up":              {[]setEdit{limits("0", "25%", "0"), scaling("100%")}, 0, 3, 10},
+		"beside a surge: down":      {[]setEdit{limits("0", "25%", "15%"), scaling("15%")}, 2, 2, 2},
+		"paused: no surge, so up":   {[]setEdit{limits("0", "25%", "15%"), scaling("1"), paused}, 0, 3, 1},
+		"a tenth of one percent up": {[]setEdit{limits("0", "20%", "1%"), scaling("1%")}, 1, 2, 1},
+	} {
+		b := boundsOf(newSet(append([]setEdit{replicas(10)}, tt.edits...)...), Settings{}, false)
+		if b.MaxSurge != tt.surge || b.MaxUnavailable != tt.unavailable || b.ScaleMaxUnavailable != tt.scaleMost {
+			t.Errorf("%s: surge %d, unavailable %d, in scaling %d, want %d, %d and %d", name, b.MaxSurge, b.MaxUnavailable, b.ScaleMaxUnavailable, tt.surge, tt.unavailable, tt.scaleMost)
+		}
+	}
+	for _, gate := range []bool{false, true} {
+		for _, same := range []bool{false, true} {
+			if got, want := boundsOf(newSet(), Settings{PartitionRollback: gate}, same).MayRollBack, gate && !same; got != want {
+				t.Errorf("gate %v, same revision %v: may roll back %v", gate, same, got)
+			}
+		}
+	}
+}
+
+func asked(pod *corev1.Pod) { pod.Labels["apps.kruise.io/specified-delete"] = "true" }
+
+func held(pod *corev1.Pod) { pod.Labels["example.com/hold"] = "true" }
+
+// TestWhichPodsMove has four Pods at the old revision, or what is done to the first one says.
+func TestWhichPodsMove(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	hook := func(s *cloneSet) {
+		s.Spec.Lifecycle = &v1beta1.Lifecycle{PreDelete: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"example.com/hold": "true"}}}
+	}
+	both := func(pod *corev1.Pod) { asked(pod); unready(pod) }
+	leaving := func(pod *corev1.Pod) { held(pod); inState("PreparingDelete")(pod) }
+	for name, tt := range map[string]struct {
+		first func(*corev1.Pod)
+		edits []setEdit
+		want  []string
+	}{
+		"all":                                 {func(*corev1.Pod) {}, []setEdit{limits("0", "100%", "0")}, []string{"a", "b", "c", "d"}},
+		"one that is asked to go goes anyway": {asked, []setEdit{limits("0", "100%", "0")}, []string{"b", "c", "d"}},
+		"and is one of those to be moved":     {asked, []setEdit{limits("2", "100%", "0")}, []string{"b"}},
+		"one that prepares to go goes anyway": {leaving, []setEdit{limits("0", "100%", "0"), hook}, []string{"b", "c", "d"}},
+		"what is gone counts as unavailable":  {both, []setEdit{limits("0", "2", "0")}, []string{"b"}},
+	} {
+		set := newSet(append([]setEdit{image("web:2"), replicas(4), inPlace, func(s *cloneSet) {
+			s.Status.CurrentRevision, s.Status.UpdateRevision = v1.Name, v2.Name
+		}}, tt.edits...)...)
+		p := planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}, podAt(v1, "a", tt.first), podAt(v1, "b"), podAt(v1, "c"), podAt(v1, "d"))
+		var moved []string
+		for _, m := range p.Moves {
+			moved = append(moved, m.Pod.Name)
+		}
+		slices.Sort(moved)
+		if diff := cmp.Diff(tt.want, moved); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestOnlyAHookThatSaysSoTakesTrafficBeforeADeletion(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	for _, marks := range []bool{false, true} {
+		set := newSet(func(s *cloneSet) {
+			s.Spec.Lifecycle = &v1beta1.Lifecycle{PreDelete: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"example.com/hold": "true"}, MarkPodNotReady: marks}}
+		})
+		if p := planFor(t, set, start, []*appsv1.ControllerRevision{v1}, podAt(v1, "a", held, asked)); p.UnreadyBeforeDelete != marks {
+			t.Errorf("markPodNotReady %v: it does %v", marks, p.UnreadyBeforeDelete)
+		}
+	}
+}
+
+// TestClaimTemplatesDoNotStopInPlaceOnly has the gate on: under InPlaceOnly nothing could be done but to fail.
+func TestClaimTemplatesDoNotStopInPlaceOnly(t *testing.T) {
+	w := newWorld(t, policy(v1beta1.InPlaceOnlyPodUpdateStrategyType), claims("1Gi"))
+	w.reconciler.RecreateForClaims = true
+	w.settle()
+	before := w.live()
+	w.edit(claims("2Gi"), image("web:2"))
+	w.settle()
+	if after := w.live(); !slices.Equal(before, after) || w.byImage()["web:2"] != 3 {
+		t.Errorf("Pods were %v and are %v, %s", before, after, fmt.Sprint(w.byImage()))
+	}
+}
