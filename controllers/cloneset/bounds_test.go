@@ -1,13 +1,17 @@
 package cloneset
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 )
@@ -101,5 +105,58 @@ func TestClaimTemplatesDoNotStopInPlaceOnly(t *testing.T) {
 	w.settle()
 	if after := w.live(); !slices.Equal(before, after) || w.byImage()["web:2"] != 3 {
 		t.Errorf("Pods were %v and are %v, %s", before, after, fmt.Sprint(w.byImage()))
+	}
+}
+
+// TestAFailedRefreshStopsTheWave is the first error that aborts (cloneset.md §4.2).
+func TestAFailedRefreshStopsTheWave(t *testing.T) {
+	w := newWorld(t, inPlace, limits("0", "3", "0"))
+	w.settle()
+	w.editPod("web-id001", func(pod *corev1.Pod) { delete(pod.Labels, "pod-template-hash") })
+	w.edit(image("web:2"))
+	w.fail = func(verb string, obj client.Object) error {
+		if verb == "patch" && obj.GetName() == "web-id001" {
+			return errors.New("no")
+		}
+		return nil
+	}
+	if _, err := w.reconcile(); err == nil || w.byImage()["web:2"] != 0 {
+		t.Errorf("%v, and %d Pods are updated", err, w.byImage()["web:2"])
+	}
+	w.fail = nil
+	w.settle()
+	if w.byImage()["web:2"] != 3 {
+		t.Errorf("after it passed the images are %v", w.byImage())
+	}
+}
+
+// TestARefusalIsAskedAboutAgain although nothing was written that would wake the CloneSet.
+func TestARefusalIsAskedAboutAgain(t *testing.T) {
+	w := newWorld(t, inPlace)
+	w.settle()
+	w.reconciler.Budget = func(context.Context, *corev1.Pod) (bool, string, error) { return false, "exhausted", nil }
+	w.edit(image("web:2"))
+	w.sync()
+	before := len(w.writes)
+	if result := w.sync(); result.RequeueAfter <= 0 || result.RequeueAfter > time.Second || len(w.writes) != before {
+		t.Errorf("it comes again in %s after %v", result.RequeueAfter, w.writes[before:])
+	}
+}
+
+// TestATakenIDIsNotTried has the random source repeat itself.
+func TestATakenIDIsNotTried(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	random := []string{"id002", "id001", "other"}
+	w.reconciler.NewID = func() string {
+		next := random[0]
+		random = random[1:]
+		return next
+	}
+	w.edit(replicas(4))
+	before := len(w.writes)
+	w.sync()
+	if created := w.writes[before:]; created[0] != "create Pod" || slices.Contains(created[1:], "create Pod") || !slices.Contains(w.live(), "web-other") {
+		t.Errorf("%v, and the Pods are %v", created, w.live())
 	}
 }
