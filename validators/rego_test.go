@@ -63,7 +63,6 @@ func TestRego(t *testing.T) {
 
 // inTables are the kinds of which some rules have their examples in testdata alone, for TestEveryRuleFires.
 var inTables = []string{
-	"apps/advancedcronjob",
 	"apps/cloneset",
 	"apps/sidecarset",
 	"apps/statefulset",

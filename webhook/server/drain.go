@@ -48,7 +48,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, delay, grace 
 	case <-time.After(delay):
 	}
 	_ = listener.Close() // it only listened
-	<-failed             // else Shutdown closes the listener once more, which is an error
+	_ = <-failed         // else Shutdown closes the listener once more, which is an error
 	s.linger(delay)
 	return stop(ctx, server, grace)
 }

@@ -223,7 +223,8 @@ func TestIdleConnectionsOutliveTheListener(t *testing.T) {
 		}
 		return resp
 	}
-	parse(t, post())
+	first := post()
+	parse(t, first)
 	for r.conns.idling() == 0 {
 		time.Sleep(time.Millisecond)
 	}
