@@ -40,7 +40,7 @@ func TestRego(t *testing.T) {
 	}
 	defer store.Abort(t.Context(), txn)
 	outcomes := make(denials)
-	results, err := tester.NewRunner().SetStore(store).AddCustomBuiltins(builtins).SetModules(modules).RaiseBuiltinErrors(false).
+	results, err := tester.NewRunner().SetParallel(1).SetStore(store).AddCustomBuiltins(builtins).SetModules(modules).RaiseBuiltinErrors(false).
 		SetCoverageQueryTracer(outcomes).RunTests(t.Context(), txn)
 	if err != nil {
 		t.Fatal(err)

@@ -156,6 +156,7 @@ func TestAnEndingNamespaceTakesTheCloneSet(t *testing.T) {
 		"refused and gone":           {errors.Join(fmt.Errorf("creating: %w", refused), fmt.Errorf("writing: %w", gone)), true},
 		"refused and forbidden":      {errors.Join(refused, apierrors.NewForbidden(corev1.Resource("pods"), "p", nil)), false},
 		"refused and a server error": {errors.Join(refused, apierrors.NewInternalError(errors.New("x"))), false},
+		"gone alone, a race":         {gone, false},
 		"nothing":                    {nil, false},
 	} {
 		if got := ofEndingNamespace(tt.err); got != tt.silent {

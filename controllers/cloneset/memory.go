@@ -105,7 +105,7 @@ func (m *memory) raced(key types.NamespacedName) (delay time.Duration) {
 
 // pause is how long to gather events of the CloneSet's Pods.
 func (m *memory) pause(key types.NamespacedName) (pause time.Duration) {
-	m.with(key, func(r *remembered) { pause = time.Duration(r.pods) * pausePerPod })
+	m.with(key, func(r *remembered) { pause = min(time.Duration(r.pods)*pausePerPod, lookAgain) })
 	return pause
 }
 

@@ -140,7 +140,8 @@ func isRace(err error) bool {
 }
 
 // ofEndingNamespace tells whether what went wrong is that nothing can be created in the namespace any more. The CloneSet
-// goes with it, after its Pods and revisions perhaps, none of which is to be replaced, or just then.
+// goes with it, after its Pods and revisions perhaps, none of which is to be replaced. An object that is gone already is part
+// of that.
 func ofEndingNamespace(err error) bool {
 	return !isRace(err) && every(err, func(e error) bool {
 		return isRace(e) || apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause)

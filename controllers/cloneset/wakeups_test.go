@@ -64,9 +64,11 @@ func TestPodsWakeTheirCloneSets(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	w.reconciler.memory.with(types.NamespacedName{Name: "big"}, func(r *remembered) { r.pods = 5000 })
-	if got := w.reconciler.memory.pause(types.NamespacedName{Name: "big"}); got != 500*time.Millisecond {
-		t.Errorf("events of 5000 Pods are gathered for %s", got)
+	for pods, want := range map[int]time.Duration{0: 0, 100: 10 * time.Millisecond, 5000: 500 * time.Millisecond, 10_000: time.Second, 50_000: time.Second} {
+		w.reconciler.memory.with(types.NamespacedName{Name: "big"}, func(r *remembered) { r.pods = pods })
+		if got := w.reconciler.memory.pause(types.NamespacedName{Name: "big"}); got != want {
+			t.Errorf("events of %d Pods are gathered for %s, want %s", pods, got, want)
+		}
 	}
 }
 

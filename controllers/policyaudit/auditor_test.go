@@ -152,7 +152,7 @@ func TestWhatSettingsLeaveOut(t *testing.T) {
 		"no label":            {"namespaceSelector: {matchExpressions: [{key: env, operator: DoesNotExist}]}", []string{"a"}, 1},
 		"other objects":       {"objectSelector: {matchLabels: {app: x}}", []string{"a"}, 1},
 		"exempt namespaces":   {"exemptions: [{namespaces: [shop]}]", []string{"b", "c"}, 3},
-		"exempt rules":        {"exemptions: [{namespaces: [shop], rules: [owner]}]", []string{"b", "c"}, 3},
+		"exempt rules":        {"exemptions: [{namespaces: [shop], rules: [owner.deny]}]", []string{"b", "c"}, 3},
 		"an exemption's end":  {`exemptions: [{namespaces: [shop], until: "2026-01-02T03:04:05Z"}]`, []string{"a", "b", "c"}, 3},
 		"exempt for somebody": {"exemptions: [{namespaces: [shop], users: [alice]}]", []string{"a", "b", "c"}, 3},
 		"exempt for audits":   {"exemptions: [{namespaces: [shop], users: ['system:fairlead:audit']}]", []string{"b", "c"}, 3},

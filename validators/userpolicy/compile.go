@@ -42,10 +42,6 @@ func compile(ctx context.Context, source *Source) (set *Set, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, err)
 	}
-	says := namesSaid(modules)
-	for i := range rules {
-		rules[i].Says = says
-	}
 	compiler := ast.NewCompiler().WithCapabilities(Capabilities())
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("compiling the set %s: %w", source.Name, readable(compiler.Errors))
@@ -95,30 +91,6 @@ func ParseModules(files map[string]string) (map[string]*ast.Module, error) {
 		}
 	}
 	return modules, errors.Join(failures...)
-}
-
-// namesSaid are the names that a set gives single denials, as in {"rule": "registry", "message": ...}; nil if one of them is
-// not written there: then it may come from a request, whose sender would choose which exemption he gets.
-func namesSaid(modules map[string]*ast.Module) []string {
-	var names []string
-	fixed := true
-	for _, module := range modules {
-		ast.WalkTerms(module, func(term *ast.Term) bool {
-			object, ok := term.Value.(ast.Object)
-			if !ok {
-				return false
-			}
-			if said := object.Get(ast.StringTerm("rule")); said != nil {
-				name, constant := said.Value.(ast.String)
-				names, fixed = append(names, string(name)), fixed && constant
-			}
-			return false
-		})
-	}
-	if !fixed {
-		return nil
-	}
-	return names
 }
 
 var inventoryRef = ast.MustParseRef("data.inventory")

@@ -61,26 +61,20 @@ type Decision struct {
 	Violations []Violation
 	// Exempt are those that an exemption took away.
 	Exempt []Violation
-	// More is how many violations there are beside those, which are the first ones.
-	More int
 }
 
-// What clients, the log and the audit are told is bounded: a rule may say something about each of a thousand containers, in words
-// that come from the request.
+// What clients are told is bounded: a rule may say something about each of a thousand containers, in words that come from the
+// request. A name of a rule, or a path, is longer by mistake alone; a message of 2 KiB fills a screen.
 const (
-	mostViolations = 100
 	longestName    = 256
 	longestField   = 512
 	longestMessage = 2048
 )
 
-// shorten leaves the first violations; whether the request may pass depends on the first one.
-func (d *Decision) shorten() {
-	for _, list := range []*[]Violation{&d.Violations, &d.Exempt} {
-		if more := len(*list) - mostViolations; more > 0 {
-			*list, d.More = (*list)[:mostViolations], d.More+more
-		}
-	}
+// short is the violation as clients are told it. What is masked is masked before.
+func (v Violation) short() Violation {
+	v.Rule, v.Field, v.Message = shortened(v.Rule, longestName), shortened(v.Field, longestField), shortened(v.Message, longestMessage)
+	return v
 }
 
 // shortened is a text of at most so many bytes, and three dots if it was longer.

@@ -3,7 +3,6 @@ package userpolicy
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -67,7 +66,8 @@ func (s *Set) read(rules []*Rule, answer any, exempt exemptions) (Decision, erro
 				return Decision{}, fmt.Errorf("asking the set %s: %w", s.Name(), err)
 			}
 			v.Action = rule.Action.AtMost(s.source.Settings.Enforcement)
-			if exempt.rule(rule.ID) || slices.Contains(rule.Says, v.Rule) && exempt.rule(v.Rule) {
+			// Not v.Rule: that may come from the request, whose sender would choose which exemption he gets.
+			if exempt.rule(rule.ID) {
 				decision.Exempt = append(decision.Exempt, v)
 				continue
 			}
@@ -75,7 +75,6 @@ func (s *Set) read(rules []*Rule, answer any, exempt exemptions) (Decision, erro
 		}
 	}
 	decision.Violations, decision.Exempt = ordered(decision.Violations), ordered(decision.Exempt)
-	decision.shorten()
 	return decision, nil
 }
 
@@ -92,7 +91,6 @@ func (r *Rule) violation(item any) (Violation, error) {
 			v.Rule = id
 		}
 	}
-	v.Rule, v.Field, v.Message = shortened(v.Rule, longestName), shortened(v.Field, longestField), shortened(v.Message, longestMessage)
 	if v.Message == "" {
 		return v, fmt.Errorf("the rule at %s says something without a message: it must be a text, or an object with message, and perhaps field and rule", r.Location)
 	}

@@ -29,7 +29,7 @@ var neverResources = []struct {
 }{
 	{"", []string{"events", "nodes", "endpoints", "bindings", "pods/binding", "pods/status", "serviceaccounts/token"}},
 	{"storage.k8s.io", []string{"csinodes", "csistoragecapacities", "volumeattachments"}},
-	{"resource.k8s.io", []string{"resourceslices"}},
+	{"resource.k8s.io", []string{"resourceslices", "resourceclaims/status"}},
 	{"networking.k8s.io", []string{"ipaddresses"}},
 }
 
@@ -119,7 +119,7 @@ func keepsAlive(quoted func([]string) string) string {
 		" && !(" + resource + " + '/' + request.?subResource.orValue('') in " + quoted(left) + ")"
 }
 
-// checkCovered refuses a match of which nothing would be left.
+// checkCovered refuses a match that names what is left out, as far as that can be told: by its group, or in its only group.
 func (m Match) checkCovered() error {
 	for _, group := range m.APIGroups {
 		if slices.Contains(neverGroups, group) {

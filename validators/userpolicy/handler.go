@@ -82,34 +82,38 @@ func (h *Handler) judge(ctx context.Context, set *Set, req *admission.Request) a
 	return respond(set, req, decision)
 }
 
-// mostTold is how many warnings, and how many refusals in words, a client is shown; all that were kept are in the causes.
-const mostTold = 20
+const (
+	// mostTold is how many warnings, and how many refusals in words, a client is shown: more than a screen.
+	mostTold = 20
+	// mostCauses is how many refusals an answer has for programs.
+	mostCauses = 100
+)
 
 // respond is the answer to the API server.
 func respond(set *Set, req *admission.Request, decision Decision) admission.Response {
-	warned, denied := decision.Of(Warn), decision.Of(Deny)
-	warnings := told(warned, decision.More, set.Name()+": ")
+	warnings, denied := told(decision.Of(Warn), set.Name()+": "), decision.Of(Deny)
 	if len(denied) == 0 {
 		return admission.Allow(warnings...)
 	}
 	details := &metav1.StatusDetails{Group: req.Resource.Group, Kind: req.Resource.Resource, Name: req.Name, UID: types.UID(req.UID)}
-	for _, v := range denied {
+	for _, v := range denied[:min(len(denied), mostCauses)] {
+		v = v.short()
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Rule), Field: v.Field, Message: v.Message})
 	}
 	return admission.Response{Warnings: warnings, Status: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Details: details,
-		Message: fmt.Sprintf("the policies of %s forbid this: %s", set.Name(), strings.Join(told(denied, decision.More, ""), "; ")),
+		Message: fmt.Sprintf("the policies of %s forbid this: %s", set.Name(), strings.Join(told(denied, ""), "; ")),
 	}}
 }
 
-// told are violations in words, and how many there are besides.
-func told(violations []Violation, more int, prefix string) []string {
-	var texts []string
+// told are violations in words, the first ones, and how many there are besides.
+func told(violations []Violation, prefix string) []string {
+	texts := make([]string, 0, min(len(violations), mostTold+1))
 	for i, v := range violations {
 		if i == mostTold {
-			return append(texts, fmt.Sprintf("%sand %d more", prefix, len(violations)-mostTold+more))
+			return append(texts, fmt.Sprintf("%sand %d more", prefix, len(violations)-mostTold))
 		}
-		texts = append(texts, prefix+v.String())
+		texts = append(texts, prefix+v.short().String())
 	}
 	return texts
 }

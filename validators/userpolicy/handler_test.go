@@ -130,9 +130,11 @@ func TestAnswersAreBounded(t *testing.T) {
 	if len(causes) != 100 || len(causes[0].Message) > 2048+3 || !utf8.ValidString(causes[0].Message) {
 		t.Errorf("%d causes, the first of %d bytes", len(causes), len(causes[0].Message))
 	}
-	// 1,000 refusals and 30 warnings, of which 100 are kept and 20 told.
-	if !strings.HasSuffix(response.Status.Message, "; and 1010 more") || len(response.Status.Message) > 50_000 {
+	if !strings.HasSuffix(response.Status.Message, "; and 980 more") || len(response.Status.Message) > 50_000 {
 		t.Errorf("%d bytes, which end with %q", len(response.Status.Message), response.Status.Message[len(response.Status.Message)-40:])
+	}
+	if warnings := response.Warnings; len(warnings) != 21 || warnings[20] != "images: and 10 more" {
+		t.Errorf("the warnings are %q", warnings)
 	}
 }
 

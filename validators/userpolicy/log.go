@@ -54,7 +54,7 @@ func writeDecision(log *slog.Logger, set *Set, req *admission.Request, decision 
 		slog.String("set", set.Name()),
 		slog.String("revision", set.Revision()),
 		slog.Any("violations", lines),
-		slog.Int("total", len(found)+len(decision.Exempt)+decision.More),
+		slog.Int("total", len(found)+len(decision.Exempt)),
 		slog.String("user", req.UserInfo.Username),
 		slog.String("operation", string(req.Operation)),
 		slog.String("group", req.Resource.Group),

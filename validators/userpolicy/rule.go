@@ -28,9 +28,6 @@ type Rule struct {
 	Location string
 	// Inventory says whether what it says depends on data.inventory.
 	Inventory bool
-	// Says are the names that a rule gives single denials, beside its id, as they are written in the set; nil if one of
-	// them may come from a request.
-	Says []string
 
 	// name is what the rule is called once compiled, and path how it is asked for.
 	name, path string

@@ -60,9 +60,9 @@ func (s *Set) InventoryRules() []string {
 	return ids
 }
 
-// has says whether a rule of the set has this id, or gives it to what it says.
+// has says whether a rule of the set has this id.
 func (s *Set) has(id string) bool {
-	return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.ID == id || slices.Contains(r.Says, id) })
+	return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.ID == id })
 }
 
 // Warnings say what of a set is surely not meant, and yet no mistake.
@@ -71,7 +71,7 @@ func (s *Set) Warnings() []string {
 	for _, exemption := range s.source.Settings.Exemptions {
 		for _, id := range exemption.Rules {
 			if !s.has(id) {
-				warnings = append(warnings, "exemptions name "+id+", which no rule's annotation has, nor, if all names in what rules say are plain texts, one of those")
+				warnings = append(warnings, "exemptions name "+id+", which no rule has as its id: names in what rules say do not count")
 			}
 		}
 	}

@@ -48,7 +48,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, delay, grace 
 	case <-time.After(delay):
 	}
 	_ = listener.Close() // it only listened
-	_ = <-failed         // else Shutdown closes the listener once more, which is an error
+	// Else Shutdown closes the listener once more, which is an error.
+	if err := <-failed; !errors.Is(err, net.ErrClosed) {
+		s.log.Error(err, "The listener failed before it was closed")
+	}
 	s.linger(delay)
 	return stop(ctx, server, grace)
 }

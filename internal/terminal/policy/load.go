@@ -61,6 +61,9 @@ func Sets(ctx context.Context, paths []string, stdin io.Reader) ([]*userpolicy.S
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(sets, func(other *userpolicy.Set) bool { return other.Name() == set.Name() }) {
+			return nil, terminal.Usagef("reading %s: there is a set %s already: a folder is called as the ConfigMap that has its rules", f.where, f.name)
+		}
 		sets = append(sets, set)
 	}
 	return sets, nil
