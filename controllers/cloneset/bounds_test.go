@@ -3,7 +3,6 @@ package cloneset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -104,7 +103,7 @@ func TestClaimTemplatesDoNotStopInPlaceOnly(t *testing.T) {
 	w.edit(claims("2Gi"), image("web:2"))
 	w.settle()
 	if after := w.live(); !slices.Equal(before, after) || w.byImage()["web:2"] != 3 {
-		t.Errorf("Pods were %v and are %v, %s", before, after, fmt.Sprint(w.byImage()))
+		t.Errorf("Pods were %v and are %v, %v", before, after, w.byImage())
 	}
 }
 

@@ -53,16 +53,20 @@ func readOne(name string, stdin io.Reader) ([]objects.Document, error) {
 }
 
 func readFile(name string) ([]objects.Document, error) {
+	content, err := contentOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return objects.Documents(name, content)
+}
+
+func contentOf(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading a file: %w", err)
 	}
 	defer file.Close()
-	content, err := readAll(name, file)
-	if err != nil {
-		return nil, err
-	}
-	return objects.Documents(name, content)
+	return readAll(name, file)
 }
 
 // ReadRegular reads what was found in a folder, which may be anything: a pipe would never end, nor would a link to a device.
@@ -74,12 +78,7 @@ func ReadRegular(name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("reading %s: it is no regular file", name)
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a file: %w", err)
-	}
-	defer file.Close()
-	return readAll(name, file)
+	return contentOf(name)
 }
 
 func readFolder(folder string) ([]objects.Document, error) {
