@@ -38,7 +38,8 @@ func (w *world) start() {
 	w.endpoint(p, admissionService, true)
 }
 
-// launch runs a replica that gets no admission requests yet.
+// launch runs a replica that gets no admission requests yet. Like one that gives its Pod the label of conversion, it gets what
+// is to be converted as soon as it listens, ready or not.
 func (w *world) launch() *process {
 	w.Helper()
 	w.started++
@@ -54,6 +55,7 @@ func (w *world) launch() *process {
 		"SERVICE_NAME=" + admissionService, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + w.mount,
 	}
 	p.end = w.run(command, p.name)
+	w.until(p.name+" listens", p.listens)
 	w.endpoint(p, conversionService, true)
 	w.endpoint(p, admissionService, false)
 	w.replicas = append(w.replicas, p)
@@ -80,6 +82,11 @@ func (w *world) arguments(p *process) []string {
 		arguments = append(arguments, argument)
 	}
 	return append(arguments, "--kubeconfig="+w.limited, "--bind-address="+p.webhooks)
+}
+
+func (p *process) listens() bool {
+	connection, err := net.DialTimeout("tcp", p.webhooks, time.Second)
+	return err == nil && connection.Close() == nil
 }
 
 // ready is ok, or what the replica says that it lacks.
