@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -42,6 +43,12 @@ func Free(t testing.TB, host string) string {
 		t.Fatal(err)
 	}
 	return listener.Addr().String()
+}
+
+// Listened says whether somebody listens at a host and port.
+func Listened(address string) bool {
+	connection, err := net.DialTimeout("tcp", address, time.Second)
+	return err == nil && connection.Close() == nil
 }
 
 // Slice makes an EndpointSlice that leads a Service to a host and port, as to a Pod that is ready.

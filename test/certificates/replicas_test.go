@@ -55,7 +55,7 @@ func (w *world) launch() *process {
 		"SERVICE_NAME=" + admissionService, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + w.mount,
 	}
 	p.end = w.run(command, p.name)
-	w.until(p.name+" listens", p.listens)
+	w.until(p.name+" listens", func() bool { return addresses.Listened(p.webhooks) })
 	w.endpoint(p, conversionService, true)
 	w.endpoint(p, admissionService, false)
 	w.replicas = append(w.replicas, p)
@@ -82,11 +82,6 @@ func (w *world) arguments(p *process) []string {
 		arguments = append(arguments, argument)
 	}
 	return append(arguments, "--kubeconfig="+w.limited, "--bind-address="+p.webhooks)
-}
-
-func (p *process) listens() bool {
-	connection, err := net.DialTimeout("tcp", p.webhooks, time.Second)
-	return err == nil && connection.Close() == nil
 }
 
 // ready is ok, or what the replica says that it lacks.

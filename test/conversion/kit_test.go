@@ -242,8 +242,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// startReplica runs a replica of the admission service, which the Services reach: the one for conversion at once, the one
-// for admission when it is ready.
+// startReplica runs a replica of the admission service, which the Services reach: the one for conversion as soon as it listens,
+// the one for admission when it is ready.
 func (w *world) startReplica(name string) *process {
 	w.Helper()
 	address, health := addresses.Free(w, w.host), addresses.Free(w, addresses.Loopback)
@@ -258,6 +258,12 @@ func (w *world) startReplica(name string) *process {
 			},
 			REST: config, Secret: "kruise-webhook-certs", Identity: name, ConversionService: "kruise-conversion", PodIP: w.host,
 		}.Run(ctx)
+	})
+	w.until("replica "+name+" listens", func() string {
+		if !addresses.Listened(address) {
+			return "nobody listens at " + address
+		}
+		return ""
 	})
 	w.endpoints("kruise-conversion", name, address)
 	w.until("replica "+name+" is ready", p.unready)
