@@ -141,6 +141,9 @@ func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, chang
 		return p.recreate(m), true
 	}
 	change, err := p.change(pod, target, changes)
+	if err == nil {
+		err = change.Possible(pod)
+	}
 	var impossible *inplace.NotPossibleError
 	switch {
 	case err == nil:

@@ -154,6 +154,38 @@ func resources(s *cloneSet) {
 	s.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](5)
 }
 
+// TestEnvFromMetadataWithoutADaemon has Pods of which no daemon reports, and then one that does.
+func TestEnvFromMetadataWithoutADaemon(t *testing.T) {
+	tier := func(value string) setEdit {
+		return func(s *cloneSet) {
+			s.Spec.Template.Labels["tier"] = value
+			s.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "TIER", ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['tier']"},
+			}}}
+		}
+	}
+	w := newWorld(t, inPlace, tier("front"))
+	w.reconciler.InPlace.EnvFromMetadata = true
+	w.settle()
+	before := w.live()
+	w.edit(tier("back"))
+	w.settle()
+	for _, name := range w.live() {
+		if slices.Contains(before, name) {
+			t.Errorf("%s was not recreated", name)
+		}
+	}
+	before = w.live()
+	w.edit(tier("front"), policy(v1beta1.InPlaceOnlyPodUpdateStrategyType))
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+	if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), "no daemon of the Pod's node reports") {
+		t.Errorf("with InPlaceOnly the error is %v", err)
+	}
+	if !slices.Equal(before, w.live()) {
+		t.Error("with InPlaceOnly Pods were recreated")
+	}
+}
+
 func TestWhatCannotBeDoneInPlace(t *testing.T) {
 	w := newWorld(t, inPlace)
 	w.settle()

@@ -15,7 +15,8 @@ import (
 
 // The names of the images.
 const (
-	// Web answers every request on port 8080 with its tag: v1, v2 or v3.
+	// Web answers every request on port 8080 with its tag: v1, v2 or v3. As of every repository, the newest is also stable:
+	// a second tag with the same digest.
 	Web = "bank.test/web"
 	// Tool only waits; it has the tags v1 to v3.
 	Tool = "bank.test/tool"
@@ -70,7 +71,11 @@ func PushAll(ctx context.Context, c *cluster.Cluster) (err error) {
 	for _, i := range all {
 		for v := 1; v <= i.versions; v++ {
 			tag := fmt.Sprintf("v%d", v)
-			if err = c.PushBinaryImage(ctx, i.spec(program, tag), i.repository+":"+tag); err != nil {
+			references := []string{i.repository + ":" + tag}
+			if v == i.versions {
+				references = append(references, i.repository+":stable")
+			}
+			if err = c.PushBinaryImage(ctx, i.spec(program, tag), references...); err != nil {
 				return err
 			}
 		}

@@ -38,11 +38,21 @@ func (s *State) batchComplete(pod *corev1.Pod) bool {
 		return true
 	}
 	for name, before := range s.LastContainerStatuses {
-		if !changed(pod, name, before) {
+		if !changed(pod, name, before) && (report != nil || !s.restarted(pod, name, before)) {
 			return false
 		}
 	}
 	return true
+}
+
+// restarted tells whether the container was started after the update, by a kubelet that knows the Pod's spec of now. It is how
+// two tags of one image look where the runtime says the other tag and no daemon reports. Kubelets before Kubernetes 1.34
+// do not say which spec they know.
+func (s *State) restarted(pod *corev1.Pod, name string, before ContainerStatus) bool {
+	status := statusOf(pod, name)
+	return status != nil && status.RestartCount > before.RestartCount &&
+		status.State.Running != nil && !status.State.Running.StartedAt.Before(&s.UpdateTimestamp) &&
+		pod.Status.ObservedGeneration != 0 && pod.Status.ObservedGeneration == pod.Generation
 }
 
 // changed tells whether the container runs another image than before, or the one that it should run: that is how a

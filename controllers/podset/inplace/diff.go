@@ -6,9 +6,11 @@ package inplace
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
@@ -71,6 +73,17 @@ func Diff(old, updated []byte, o Options) (*Change, error) {
 		}
 	}
 	return change, nil
+}
+
+// Possible is a NotPossibleError for a Pod in which nobody would make the change: env from metadata takes the node's daemon,
+// which reports on every Pod of ours that it looks after. Nothing needs a restart in a Pod whose containers were never started.
+func (c *Change) Possible(pod *corev1.Pod) error {
+	_, reported := pod.Annotations[v1beta1.RuntimeContainerMetaAnnotation]
+	started := func(s corev1.ContainerStatus) bool { return s.ContainerID != "" }
+	if len(c.Env) > 0 && !reported && slices.ContainsFunc(pod.Status.ContainerStatuses, started) {
+		return &NotPossibleError{Reason: "env made of labels or annotations changes, and no daemon of the Pod's node reports that it would restart the container"}
+	}
+	return nil
 }
 
 func sameQOS(old []byte, updated *corev1.PodTemplateSpec) error {

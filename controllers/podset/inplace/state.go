@@ -30,6 +30,8 @@ type State struct {
 // ContainerStatus is what is kept of one.
 type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
+	// RestartCount is left out while it is 0. OpenKruise does not know it.
+	RestartCount int32 `json:"restartCount,omitempty"`
 }
 
 // PreCheck is what the next batch waits for.

@@ -2,12 +2,14 @@ package inplace
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/controllers/podset/patched"
 )
@@ -73,13 +75,39 @@ func TestCompletionByImages(t *testing.T) {
 		"the report is garbage": {func(p *corev1.Pod) {
 			p.Annotations["apps.kruise.io/runtime-containers-meta"], p.Status.ContainerStatuses[1].ImageID = "{", "x"
 		}, false},
-		"the report is too old":  {func(p *corev1.Pod) { p.Annotations["apps.kruise.io/runtime-containers-meta"] = `{"containers":[]}` }, false},
+		"the report is too old":                      {func(p *corev1.Pod) { p.Annotations["apps.kruise.io/runtime-containers-meta"] = `{"containers":[]}` }, false},
+		"same digest, the runtime says the old tag":  {restartedAs(nil), true},
+		"restarted for a spec before this one":       {restartedAs(func(p *corev1.Pod) { p.Status.ObservedGeneration = 6 }), false},
+		"restarted by a kubelet that does not say":   {restartedAs(func(p *corev1.Pod) { p.Status.ObservedGeneration, p.Generation = 0, 0 }), false},
+		"it had restarted before":                    {restartedAs(func(p *corev1.Pod) { p.Status.ContainerStatuses[1].RestartCount = 2 }), false},
+		"the start after a restart is still to come": {restartedAs(func(p *corev1.Pod) { p.Status.ContainerStatuses[1].State = corev1.ContainerState{} }), false},
+		"the last restart was before the update": {restartedAs(func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[1].State.Running.StartedAt = metav1.NewTime(now.Add(-time.Second))
+		}), false},
+		"restarted, and the report does not say so": {restartedAs(func(p *corev1.Pod) {
+			p.Annotations["apps.kruise.io/runtime-containers-meta"] = `{"containers":[]}`
+		}), false},
 		"a container not in use": {func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] }, true},
 	} {
-		pod := begin(t, running(template()), images("side", "side:2"), 0)
+		pod := running(template())
+		pod.Status.ContainerStatuses[1].RestartCount = 2
+		pod = begin(t, pod, images("side", "side:2"), 0)
 		tt.edit(pod)
 		if got := Complete(pod); got != tt.want {
 			t.Errorf("%s: complete is %v", name, got)
+		}
+	}
+}
+
+// restartedAs is a restart of the container side that changes no image ID, then edited.
+func restartedAs(edit func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Generation, p.Status.ObservedGeneration = 7, 7
+		status := &p.Status.ContainerStatuses[1]
+		status.RestartCount++
+		status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}
+		if edit != nil {
+			edit(p)
 		}
 	}
 }
@@ -236,6 +264,34 @@ func TestEnvFromMetadataNeedsTheReport(t *testing.T) {
 	state, err := ReadState(pod)
 	if err != nil || !state.UpdateEnvFromMetadata || state.UpdateImages {
 		t.Errorf("the state is %+v (%v)", state, err)
+	}
+}
+
+func TestEnvFromMetadataIsNotPossibleWithoutADaemon(t *testing.T) {
+	const report = "apps.kruise.io/runtime-containers-meta"
+	env := &Change{Env: map[string]Metadata{"app": {Labels: map[string]string{"version": "2"}}}}
+	for name, tt := range map[string]struct {
+		change *Change
+		edit   func(*corev1.Pod)
+		want   bool
+	}{
+		"nobody reports":             {env, func(*corev1.Pod) {}, false},
+		"a daemon reports":           {env, func(p *corev1.Pod) { p.Annotations = map[string]string{report: "{}"} }, true},
+		"no container has started":   {env, func(p *corev1.Pod) { p.Status.ContainerStatuses[0].ContainerID = "" }, true},
+		"nothing but an image":       {images("side", "side:2"), func(*corev1.Pod) {}, true},
+		"metadata that no env shows": {&Change{Metadata: map[string]any{"labels": map[string]any{"a": "b"}}}, func(*corev1.Pod) {}, true},
+	} {
+		pod := running(template())
+		for i := range pod.Status.ContainerStatuses {
+			pod.Status.ContainerStatuses[i].ContainerID = ""
+		}
+		pod.Status.ContainerStatuses[0].ContainerID = "containerd://app"
+		tt.edit(pod)
+		err := tt.change.Possible(pod)
+		var impossible *NotPossibleError
+		if (err == nil) != tt.want || err != nil && !errors.As(err, &impossible) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

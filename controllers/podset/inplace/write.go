@@ -144,7 +144,7 @@ func (s *State) applyImages(pod *corev1.Pod, patch *podpatch.Patch, images map[s
 		patch.Image(c.Name, image)
 		s.UpdateImages = true
 		if status := statusOf(pod, c.Name); status != nil {
-			set(&s.LastContainerStatuses, c.Name, ContainerStatus{ImageID: status.ImageID})
+			set(&s.LastContainerStatuses, c.Name, ContainerStatus{ImageID: status.ImageID, RestartCount: status.RestartCount})
 		}
 	}
 }
