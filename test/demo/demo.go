@@ -185,6 +185,19 @@ Ready after %.0f s. What to try next:
   kubectl run tried --image=bank.test/web:v1 --labels=app=shop --dry-run=server -o yaml   # what admission adds
   kubectl label deployment shop policy.kruise.io/delete-protection-   # then it can be deleted
   kubectl -n kruise-system get deployments,pods
+
+  kubectl apply -f docs/examples/workloads            # a CloneSet; its Pods get another image where they are:
+  kubectl patch clonesets.v1beta1.apps.kruise.io site --type=json \
+    -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "bank.test/web:v2"}]'
+  kubectl get clone,pods -l app=site -o wide -w
+
+  kubectl create configmap no-latest-tag -n kruise-system --from-file=docs/policies/no-latest-tag   # a policy of yours,
+  kubectl label configmap no-latest-tag -n kruise-system fairlead.io/policy=true                    # see docs/policies.md
+  kubectl run refused --image=bank.test/web
+
+  make build && bin/fairlead doctor                   # what is wrong with the installation; docs/cli.md has more
+  bin/fairlead explain pod ordered                    # which SidecarSets a Pod has, and why not the others
+
   helm uninstall kruise                               # leaves the Pods running, and Pods can still be created
 
   make down                                           # stops the cluster and undoes everything
