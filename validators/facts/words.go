@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // the image has no zones of its own
@@ -35,7 +33,7 @@ func words() []validators.Builtin {
 		}),
 		{Name: "fairlead.labels_errors", Arity: 2, Call: labelsErrors},
 		{Name: "fairlead.annotations_errors", Arity: 2, Call: annotationsErrors},
-		{Name: "fairlead.differences", Arity: 2, Call: differences},
+		{Name: "fairlead.pod_spec_differences", Arity: 2, Call: podSpecDifferences},
 		{Name: "fairlead.strategic_merge", Arity: 2, Call: strategicMerge},
 	}
 }
@@ -107,65 +105,6 @@ func listed(errs field.ErrorList) (*ast.Term, error) {
 		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))
 	}
 	return term(found)
-}
-
-// differences takes two values and answers the paths of what differs, with how: {"path", "op"}, op being add, remove or replace.
-func differences(_ context.Context, args []*ast.Term) (*ast.Term, error) {
-	before, err := ast.JSON(args[0].Value)
-	if err != nil {
-		return nil, err
-	}
-	after, err := ast.JSON(args[1].Value)
-	if err != nil {
-		return nil, err
-	}
-	found := []map[string]any{}
-	compare("", before, after, func(path, op string) { found = append(found, map[string]any{"path": path, "op": op}) })
-	return term(found)
-}
-
-// compare tells of every path at which two values differ. Lists are compared by position, and one of another length differs
-// as a whole: what is added or removed shifts the rest.
-func compare(path string, before, after any, differs func(path, op string)) {
-	switch old := before.(type) {
-	case map[string]any:
-		now, same := after.(map[string]any)
-		if !same {
-			break
-		}
-		for _, key := range slices.Sorted(maps.Keys(old)) {
-			if value, kept := now[key]; kept {
-				compare(join(path, key), old[key], value, differs)
-			} else {
-				differs(join(path, key), "remove")
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(now)) {
-			if _, known := old[key]; !known {
-				differs(join(path, key), "add")
-			}
-		}
-		return
-	case []any:
-		now, same := after.([]any)
-		if !same || len(now) != len(old) {
-			break
-		}
-		for i := range old {
-			compare(fmt.Sprintf("%s[%d]", path, i), old[i], now[i], differs)
-		}
-		return
-	}
-	if fmt.Sprint(before) != fmt.Sprint(after) {
-		differs(path, "replace")
-	}
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }
 
 // strategicMerge takes a Pod template and a patch, and answers {"template", "error"}.

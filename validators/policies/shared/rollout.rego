@@ -108,7 +108,7 @@ ordered(spec) := object.union(spec, {"podManagementPolicy": "OrderedReady"}) if 
 # in_place are the changes of a Pod spec that cannot be made in place: everything but the images of containers.
 in_place(field, before, now) := {problem |
 	before != now
-	some difference in fairlead.differences(before, now)
+	some difference in fairlead.pod_spec_differences(before, now)
 	not image(difference)
 	problem := {"field": sprintf("%s.%s", [field, difference.path]), "type": "forbidden", "message": "with InPlaceOnly nothing but images of containers may change here"}
 }

@@ -1,0 +1,52 @@
+package facts
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+func TestPodSpecDifferences(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		want          []string
+	}{
+		{`{"containers":[{"image":"a"}]}`, `{"containers":[{"image":"b"}]}`, []string{"replace containers[0].image"}},
+		{`{"containers":[{"image":"a"}]}`, `{"containers":[{"image":"a","env":[{"name":"A"}]}],"x":1}`, []string{"add containers[0].env", "add x"}},
+		{`{"securityContext":{"runAsUser":1},"nodeName":"n"}`, `{"securityContext":{}}`, []string{"remove nodeName", "remove securityContext.runAsUser"}},
+		{`{"containers":[{"name":"a"},{"name":"b"}]}`, `{"containers":[{"name":"a"}]}`, []string{"replace containers"}},
+		{`{"new":{}}`, `{"new":[]}`, []string{"replace new"}},
+		{`{"new":{"a":1}}`, `{"new":{"a":2}}`, []string{"replace new.a"}},
+		{`{"new":{"a":9007199254740993}}`, `{"new":{"a":9007199254740992}}`, []string{"replace new.a"}},
+		// What a client of Go types writes its way.
+		{`{"containers":[{"image":"a","stdin":false}]}`, `{"containers":[{"image":"a","resources":{},"env":[]}]}`, nil},
+		{
+			`{"containers":[{"image":"a","resources":{"limits":{"cpu":"1000m"}}}]}`,
+			`{"containers":[{"image":"b","resources":{"limits":{"cpu":"1"}}}]}`,
+			[]string{"replace containers[0].image"},
+		},
+		// What its type tells from nothing.
+		{`{}`, `{"securityContext":{}}`, []string{"add securityContext"}},
+		{`{}`, `{"automountServiceAccountToken":false}`, []string{"add automountServiceAccountToken"}},
+		{`{"terminationGracePeriodSeconds":0}`, `{}`, []string{"remove terminationGracePeriodSeconds"}},
+		// What it cannot hold.
+		{`{"containers":7}`, `{"containers":7,"nodeName":""}`, []string{"add nodeName"}},
+	} {
+		answer, err := podSpecDifferences(t.Context(), []*ast.Term{ast.MustParseTerm(c.before), ast.MustParseTerm(c.after)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := decode[[]struct{ Path, Op string }](answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range found {
+			got = append(got, d.Op+" "+d.Path)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, %s: %s", c.before, c.after, diff)
+		}
+	}
+}
