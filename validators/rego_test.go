@@ -63,9 +63,7 @@ func TestRego(t *testing.T) {
 
 // inTables are the kinds of which some rules have their examples in testdata alone, for TestEveryRuleFires.
 var inTables = []string{
-	"apps/cloneset",
 	"apps/sidecarset",
-	"apps/statefulset",
 	"apps/uniteddeployment",
 	"apps/workloadspread",
 }

@@ -175,6 +175,17 @@ deny contains object.union(problem, {"rule": "cloneset-amount"}) if {
 }
 
 # METADATA
+# title: Pods are added by a number or a percentage
+# description: spec.scaleStrategy.maxUnavailable is not negative, or a percentage such as "20%". One that an update leaves alone is not judged.
+# custom:
+#   id: cloneset-scale-amount
+deny contains object.union(problem, {"rule": "cloneset-scale-amount"}) if {
+	scaling := spec.scaleStrategy
+	scaling.maxUnavailable != object.get(old, ["scaleStrategy", "maxUnavailable"], null)
+	some problem in rollout.amounts("spec.scaleStrategy", scaling, ["maxUnavailable"])
+}
+
+# METADATA
 # title: Updates can go on
 # description: maxUnavailable or maxSurge allows for at least one Pod, if there are replicas.
 # custom:
@@ -217,21 +228,23 @@ deny contains object.union(problem, {"rule": "cloneset-scatter"}) if {
 
 # METADATA
 # title: Images are pulled ahead by numbers
-# description: imagePreDownloadParallelism is a number, not a percentage, and with imagePreDownloadTimeoutSeconds and imagePreDownloadMinUpdatedReadyPods not negative.
+# description: imagePreDownloadParallelism is a number, not a percentage, and with imagePreDownloadTimeoutSeconds and imagePreDownloadMinUpdatedReadyPods not negative. In v1alpha1 they mean nothing.
 # custom:
 #   id: cloneset-predownload
 deny contains object.union(problem, {"rule": "cloneset-predownload"}) if {
+	not alpha
 	in_place := rolling.inPlaceUpdateStrategy
 	some problem in rollout.predownload(sprintf("%s.inPlaceUpdateStrategy", [rolling_field]), in_place)
 }
 
 # METADATA
 # title: Deadlines leave time
-# description: spec.progressDeadlineSeconds is greater than spec.minReadySeconds; 2147483647 is no deadline.
+# description: spec.progressDeadlineSeconds is greater than spec.minReadySeconds; 2147483647 is no deadline. What an update leaves alone is not judged.
 # custom:
 #   id: cloneset-progress-deadline
 deny contains {"rule": "cloneset-progress-deadline", "field": "spec.progressDeadlineSeconds", "type": "invalid", "value": spec.progressDeadlineSeconds, "message": sprintf("must not be negative, and greater than minReadySeconds, which is %d", [minimum])} if {
 	minimum := object.get(spec, "minReadySeconds", 0)
+	[spec.progressDeadlineSeconds, minimum] != [object.get(old, "progressDeadlineSeconds", null), object.get(old, "minReadySeconds", 0)]
 	spec.progressDeadlineSeconds != 2147483647
 	too_short(spec.progressDeadlineSeconds, minimum)
 }

@@ -239,6 +239,18 @@ deny contains {"rule": "statefulset-reserve-ordinals", "field": sprintf("spec.re
 	not ordinals(value)
 }
 
+start := spec.ordinals.start
+
+# METADATA
+# title: Ordinals are not negative
+# description: spec.ordinals.start is at least 0. One that an update leaves alone is not judged.
+# custom:
+#   id: statefulset-ordinals
+deny contains {"rule": "statefulset-ordinals", "field": "spec.ordinals.start", "type": "invalid", "value": start, "message": "must not be negative"} if {
+	start < 0
+	start != object.get(old, ["ordinals", "start"], null)
+}
+
 # METADATA
 # title: Claims are retained or deleted
 # description: whenDeleted and whenScaled of spec.persistentVolumeClaimRetentionPolicy are Retain or Delete.
@@ -300,7 +312,8 @@ sized contains [i, claim, before] if {
 	claim.metadata.name == before.metadata.name
 }
 
-fixed(claim) := object.remove(object.get(claim, "spec", {}), ["resources", "storageClassName"])
+# fixed is what stays of a claim template, with the default that it may have got before.
+fixed(claim) := object.union({"volumeMode": "Filesystem"}, object.remove(object.get(claim, "spec", {}), ["resources", "storageClassName"]))
 
 # METADATA
 # title: Claims change in size only
