@@ -64,8 +64,6 @@ func TestRego(t *testing.T) {
 // inTables are the kinds of which some rules have their examples in testdata alone, for TestEveryRuleFires.
 var inTables = []string{
 	"apps/sidecarset",
-	"apps/uniteddeployment",
-	"apps/workloadspread",
 }
 
 // denials are the deny rules, by location, that some test in Rego made an outcome.

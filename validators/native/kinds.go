@@ -1,6 +1,9 @@
 package native
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // changed is what is said of a field that nothing else may be said of.
 const changed = "cannot be changed"
@@ -29,9 +32,10 @@ var kinds = []kind{
 	{resource: "resourcedistributions", problems: fixed("resourcedistribution-immutable", changed+": create another ResourceDistribution", `""`,
 		"spec.resource.apiVersion", "spec.resource.kind", "spec.resource.metadata.name")},
 	{resource: "sidecarsets", problems: []problem{base, upgradeType}},
-	{resource: "statefulsets", problems: append(
+	{resource: "statefulsets", problems: slices.Concat(
 		fixed("statefulset-immutable", ofStatefulSets, `"OrderedReady"`, "spec.podManagementPolicy"),
-		fixed("statefulset-immutable", ofStatefulSets, "", "spec.selector", "spec.serviceName")...)},
+		fixed("statefulset-immutable", ofStatefulSets, "", "spec.selector"),
+		fixed("statefulset-immutable", ofStatefulSets, `""`, "spec.serviceName"))},
 	{resource: "uniteddeployments", problems: unitedDeployment()},
 	{resource: "workloadspreads", problems: []problem{target("workloadspread-immutable", "WorkloadSpread")}},
 }

@@ -226,6 +226,12 @@ test_the_default_order_can_be_written_down if {
 	updating(good, without("podManagementPolicy")) == {"statefulset-immutable"}
 }
 
+test_a_service_without_a_name_is_none if {
+	updating(without("serviceName"), with_member("serviceName", "")) == set()
+	updating(with_member("serviceName", ""), without("serviceName")) == set()
+	updating(without("serviceName"), good) == {"statefulset-immutable"}
+}
+
 in_place := rolling({"podUpdatePolicy": "InPlaceOnly"})
 
 with_containers(containers) := object.union(in_place, {"spec": {"template": {"spec": {"containers": containers}}}})

@@ -121,6 +121,58 @@ deny contains object.union(problem, {"rule": "uniteddeployment-template"}) if {
 	some problem in judged[kind].errors
 }
 
+native := object.get(of, ["statefulSetTemplate", "spec"], {})
+
+native_field := "spec.template.statefulSetTemplate.spec"
+
+# native_problems are what the API server would say of the StatefulSets, by field.
+native_problems contains {"field": sprintf("%s.podManagementPolicy", [native_field]), "type": "unsupported", "value": native.podManagementPolicy, "message": `supported values: "OrderedReady", "Parallel"`} if {
+	not native.podManagementPolicy in {null, "", "OrderedReady", "Parallel"}
+}
+
+native_problems contains {"field": sprintf("%s.updateStrategy.type", [native_field]), "type": "unsupported", "value": native.updateStrategy.type, "message": `supported values: "OnDelete", "RollingUpdate"`} if {
+	not native.updateStrategy.type in {null, "", "OnDelete", "RollingUpdate"}
+}
+
+native_problems contains {"field": sprintf("%s.updateStrategy.rollingUpdate", [native_field]), "type": "forbidden", "message": "must not be set with type OnDelete: remove it"} if {
+	native.updateStrategy.type == "OnDelete"
+	native.updateStrategy.rollingUpdate != null
+}
+
+native_problems contains {"field": sprintf("%s.updateStrategy.rollingUpdate.maxUnavailable", [native_field]), "type": "invalid", "value": value, "message": `must be at least 1, or a percentage from "1%" to "100%"`} if {
+	value := native.updateStrategy.rollingUpdate.maxUnavailable
+	value != null
+	not positive(value)
+}
+
+positive(value) if {
+	amount(value)
+	rollout.resolved(value, 1) >= 1
+}
+
+native_problems contains {"field": sprintf("%s.%s", [native_field, concat(".", path)]), "type": "invalid", "value": value, "message": "must not be negative"} if {
+	some path in [["minReadySeconds"], ["ordinals", "start"]]
+	value := object.get(native, path, 0)
+	is_number(value)
+	value < 0
+}
+
+native_problems contains {"field": sprintf("%s.persistentVolumeClaimRetentionPolicy.%s", [native_field, name]), "type": "unsupported", "value": value, "message": `supported values: "Delete", "Retain"`} if {
+	some name in ["whenDeleted", "whenScaled"]
+	value := native.persistentVolumeClaimRetentionPolicy[name]
+	not value in {null, "", "Delete", "Retain"}
+}
+
+# METADATA
+# title: The template makes a StatefulSet
+# description: "statefulSetTemplate.spec has what a StatefulSet of apps may have: podManagementPolicy, updateStrategy, minReadySeconds, ordinals and persistentVolumeClaimRetentionPolicy are right. What an update leaves alone is not judged."
+# custom:
+#   id: uniteddeployment-statefulset
+deny contains object.union(problem, {"rule": "uniteddeployment-statefulset"}) if {
+	object.remove(native, ["template"]) != object.remove(object.get(old, ["template", "statefulSetTemplate", "spec"], {}), ["template"])
+	some problem in native_problems
+}
+
 # METADATA
 # title: Subsets have names
 # description: "The name of every subset is that of a label's value and part of names: lower-case letters, digits and '-', at most 63."
@@ -189,6 +241,17 @@ deny contains object.union(problem, {"rule": "uniteddeployment-placement"}) if {
 deny contains {"rule": "uniteddeployment-partitions", "field": sprintf("spec.updateStrategy.manualUpdate.partitions[%s]", [key]), "type": "notfound", "value": key, "message": "there is no such subset"} if {
 	some key, _ in spec.updateStrategy.manualUpdate.partitions
 	not key in [subset.name | some subset in subsets]
+}
+
+# METADATA
+# title: Partitions are not negative
+# description: The values of spec.updateStrategy.manualUpdate.partitions are at least 0. One that an update leaves alone is not judged.
+# custom:
+#   id: uniteddeployment-partition-negative
+deny contains {"rule": "uniteddeployment-partition-negative", "field": sprintf("spec.updateStrategy.manualUpdate.partitions[%s]", [key]), "type": "invalid", "value": value, "message": "must not be negative"} if {
+	some key, value in spec.updateStrategy.manualUpdate.partitions
+	value < 0
+	value != object.get(old, ["updateStrategy", "manualUpdate", "partitions", key], null)
 }
 
 # METADATA
