@@ -23,6 +23,8 @@ type outcome struct {
 	journal
 	// scaleErr and updateErr are reported in the status; otherErr is not.
 	scaleErr, updateErr, otherErr error
+	// scaled and moved tell whether these steps were come to: only then is the absence of an error a success.
+	scaled, moved bool
 	// raceErr is one of the races with other writers that some Pods lost. They are looked at again; the others went on.
 	raceErr error
 	// over tells whether the part of the sync that is under way has had its time.

@@ -17,6 +17,7 @@ import (
 
 // scale does the steps of scaling until one changes something, and tells whether one did.
 func (r *Reconciler) scale(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o *outcome) bool {
+	o.scaled = true
 	before := o.written
 	if p.Scale.Limited > 0 {
 		o.add(corev1.EventTypeWarning, scaleUpLimited, "%d more Pods are wanted than scaleStrategy.maxUnavailable lets be created now", p.Scale.Limited)

@@ -48,10 +48,11 @@ func (r *Reconciler) refreshOne(ctx context.Context, refresh Refresh) error {
 	return nil
 }
 
-// writePod resizes the Pod and patches it, if so planned, each for the version that it is now.
+// writePod resizes the Pod and patches it, if so planned. The resize is for the version that was planned for, the patch for the
+// one that the resize made.
 func (r *Reconciler) writePod(ctx context.Context, pod *corev1.Pod, resize, patch *podpatch.Patch) error {
 	if resize != nil {
-		if err := r.Client.SubResource("resize").Patch(ctx, pod, resize.Guard(pod)); err != nil {
+		if err := r.Client.SubResource("resize").Patch(ctx, pod, resize); err != nil {
 			return fmt.Errorf("resizing Pod %s: %w", pod.Name, err)
 		}
 	}
@@ -70,7 +71,8 @@ const budgetDelay = time.Second
 // errRefused ends a wave without being an error.
 var errRefused = errors.New("refused by a PodUnavailableBudget")
 
-// askBudget asks before anything is done to the Pod: admission would refuse the update when traffic has left already.
+// askBudget asks before anything is done to the Pod: admission would refuse the update when traffic has left already, and so
+// would the budget itself when the Pod's hook has taken it out of service.
 func (r *Reconciler) askBudget(ctx context.Context, pod *corev1.Pod) error {
 	if r.Budget == nil {
 		return nil
@@ -91,6 +93,7 @@ func (r *Reconciler) move(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o
 	if o.updateErr != nil {
 		return
 	}
+	o.moved = true
 	var mutex sync.Mutex
 	refused := false
 	n, err := o.forEach(len(p.Moves), func(i int) error {
@@ -124,13 +127,13 @@ func (r *Reconciler) moveOne(ctx context.Context, set *v1beta1.CloneSet, m Move,
 		return 0, m.Err
 	}
 	pod := m.Pod.DeepCopy()
+	if err := r.askBudget(ctx, pod); err != nil {
+		return 0, err
+	}
 	switch m.How {
 	case Recreate:
 		return 0, r.recreate(ctx, set, pod, m, o)
 	case Change:
-		if err := r.askBudget(ctx, pod); err != nil {
-			return 0, err
-		}
 		wait, err := r.changeInPlace(ctx, pod, m)
 		if err == nil {
 			o.normal(successfulUpdatePodInPlace, "updated Pod %s in place to %s", pod.Name, m.To.Name)
@@ -176,6 +179,11 @@ func (r *Reconciler) prepareUpdate(ctx context.Context, pod *corev1.Pod, m Move)
 	return r.writePod(ctx, pod, nil, patch)
 }
 
+// errDecided is a race: someone else has decided about the Pod meanwhile.
+func errDecided(pod *corev1.Pod) error {
+	return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("it is to be deleted, or at another revision, by now"))
+}
+
 // attempts is how often a change in place is tried while the kubelet writes to the Pod: it reports a container or two, and
 // is not heard of for seconds then.
 const attempts = 5
@@ -194,7 +202,7 @@ func (r *Reconciler) changeInPlace(ctx context.Context, pod *corev1.Pod, m Move)
 	}
 	for attempt := 1; ; attempt++ {
 		if pod.DeletionTimestamp != nil || podstate.SpecifiedDelete(pod) || pod.Labels[appsv1.ControllerRevisionHashLabelKey] != at {
-			return 0, nil // someone else has decided about it meanwhile; the next sync sees what
+			return 0, errDecided(pod) // the next sync sees what
 		}
 		wait, err := r.beginChange(ctx, pod, m)
 		if !apierrors.IsConflict(err) || attempt == attempts {

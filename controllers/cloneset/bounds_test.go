@@ -82,6 +82,43 @@ func TestWhichPodsMove(t *testing.T) {
 	}
 }
 
+// TestABrokenTemplateStopsAmongBrokenPods has Pods that do not work at the old revision and at the new one: a template that
+// does not work must not be taken to all of them, however little is lost.
+func TestABrokenTemplateStopsAmongBrokenPods(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	set := newSet(image("web:2"), replicas(6), inPlace, limits("0", "2", "0"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	for broken, want := range map[int]int{0: 2, 1: 1, 2: 0, 3: 0} {
+		pods := []*corev1.Pod{podAt(v1, "a", unready), podAt(v1, "b", unready), podAt(v1, "c", unready)}
+		for i := range 3 {
+			pod := podAt(v2, string(rune('x'+i)))
+			if i < broken {
+				unready(pod)
+			}
+			pods = append(pods, pod)
+		}
+		if got := len(planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}, pods...).Moves); got != want {
+			t.Errorf("with %d broken Pods at the new revision, %d more are moved there, want %d", broken, got, want)
+		}
+	}
+}
+
+// TestPausedSurplusGoes has more Pods than replicas when a rollout is paused that had a surge: the old ones go first.
+func TestPausedSurplusGoes(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	set := newSet(image("web:2"), replicas(3), limits("0", "1", "2"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	pods := []*corev1.Pod{podAt(v1, "a"), podAt(v1, "b"), podAt(v1, "c"), podAt(v2, "x"), podAt(v2, "y")}
+	for paused, want := range map[bool][]string{false: {"a"}, true: {"a", "b"}} {
+		set.Spec.UpdateStrategy.RollingUpdate.Paused = paused
+		var gone []string
+		for _, pod := range removals(planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}, pods...)) {
+			gone = append(gone, pod.Name)
+		}
+		if diff := cmp.Diff(want, gone); diff != "" {
+			t.Errorf("paused %v: %s", paused, diff)
+		}
+	}
+}
+
 func TestOnlyAHookThatSaysSoTakesTrafficBeforeADeletion(t *testing.T) {
 	v1 := at(t, "web:1", 1)
 	for _, marks := range []bool{false, true} {

@@ -3,6 +3,7 @@ package cloneset
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,5 +48,28 @@ func TestABudgetIsAskedBeforeAnUpdateInPlace(t *testing.T) {
 	w.settle()
 	if got := w.byImage()["web:2"]; got != 4 {
 		t.Errorf("%d Pods are updated", got)
+	}
+}
+
+// TestABudgetIsAskedBeforeAnythingElse has one that is exhausted: neither is a hook asked to drain a Pod that then could not
+// be updated, nor is a Pod deleted.
+func TestABudgetIsAskedBeforeAnythingElse(t *testing.T) {
+	for name, edits := range map[string][]setEdit{
+		"recreate": {}, "recreate, with a hook": {preDelete}, "a hook of updates": {inPlace, inPlaceHook(true)},
+	} {
+		w := newWorld(t, edits...)
+		w.settle()
+		before := w.live()
+		w.reconciler.Budget = func(context.Context, *corev1.Pod) (bool, string, error) { return false, "exhausted", nil }
+		w.edit(image("web:2"))
+		w.sync()
+		w.writes = nil
+		result := w.sync()
+		if len(w.writes) > 0 || result.RequeueAfter <= 0 || result.RequeueAfter > time.Second || !slices.Equal(w.live(), before) || len(w.inState("Normal")) != 3 {
+			t.Errorf("%s: it writes %v and comes again in %s; in service are %v", name, w.writes, result.RequeueAfter, w.inState("Normal"))
+		}
+		if len(w.set().Status.Conditions) > 0 {
+			t.Errorf("%s: conditions are %v", name, w.set().Status.Conditions)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -159,6 +160,41 @@ func TestClaimsAreNotReused(t *testing.T) {
 	w.settle()
 	if diff := cmp.Diff([]string{"data-web-id001", "data-web-id003", "data-web-id004"}, w.claimNames()); diff != "" {
 		t.Errorf("the claim of the deleted Pod is deleted: %s", diff)
+	}
+}
+
+// TestClaimsThatAreThereAreNotMadeAgain has a claim to be used again, and a Pod that waits for a node with the claim that it
+// has. A Pod at the old revision gets the claims of now.
+func TestClaimsThatAreThereAreNotMadeAgain(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	both := func(s *cloneSet) {
+		claims("2Gi")(s)
+		s.Spec.VolumeClaimTemplates = append(s.Spec.VolumeClaimTemplates, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "logs"}})
+	}
+	set := newSet(image("web:2"), replicas(2), both, reuse, limits("2", "1", "0"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	there := func(id string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-web-" + id, Labels: map[string]string{"apps.kruise.io/cloneset-instance-id": id}}}
+	}
+	waiting := podAt(v1, "web-a", func(p *corev1.Pod) {
+		p.Labels["apps.kruise.io/cloneset-instance-id"] = "a"
+		p.Spec.NodeName = ""
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-web-a"}}}}
+	})
+	seen := &snapshot{revisions: []*appsv1.ControllerRevision{v1, v2}, claims: []*corev1.PersistentVolumeClaim{there("a"), there("b")}}
+	seen.pods.Active = []*corev1.Pod{waiting}
+	plan, err := makePlan(set, seen, start, Settings{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Missing) > 0 {
+		t.Errorf("%s is made again under a Pod that waits", plan.Missing[0].Name)
+	}
+	if len(plan.Scale.Create) != 1 {
+		t.Fatalf("%d Pods are created, want one", len(plan.Scale.Create))
+	}
+	made := plan.Scale.Create[0]
+	if made.Pod.Name != "web-b" || made.Pod.Labels["controller-revision-hash"] != v1.Name || len(made.Claims) != 1 || made.Claims[0].Name != "logs-web-b" || len(made.Pod.Spec.Volumes) != 2 {
+		t.Errorf("%s is created at %s with claims %v and volumes %v", made.Pod.Name, made.Pod.Labels["controller-revision-hash"], made.Claims, made.Pod.Spec.Volumes)
 	}
 }
 

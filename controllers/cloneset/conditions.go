@@ -43,12 +43,13 @@ func setCondition(s *v1beta1.CloneSetStatus, c v1beta1.CloneSetCondition, now ti
 	*old = c
 }
 
-// reportFailure says whether the last pass failed at something; a success takes back an earlier failure.
-func reportFailure(s *v1beta1.CloneSetStatus, of v1beta1.CloneSetConditionType, err error, now time.Time) {
-	switch {
-	case isFault(err):
-		setCondition(s, v1beta1.CloneSetCondition{Type: of, Status: corev1.ConditionTrue, Message: err.Error()}, now)
-	case err == nil && conditionOf(s, of) != nil:
+// reportFailure says whether the last pass failed at something. A pass that was tried and succeeded takes back an earlier
+// failure. Of many failures, which are as a rule the same of many Pods, it tells the first.
+func reportFailure(s *v1beta1.CloneSetStatus, of v1beta1.CloneSetConditionType, err error, tried bool, now time.Time) {
+	switch fault := firstFault(err); {
+	case fault != nil:
+		setCondition(s, v1beta1.CloneSetCondition{Type: of, Status: corev1.ConditionTrue, Message: fault.Error()}, now)
+	case err == nil && tried && conditionOf(s, of) != nil:
 		setCondition(s, v1beta1.CloneSetCondition{Type: of, Status: corev1.ConditionFalse}, now)
 	}
 }

@@ -80,7 +80,7 @@ func (p *planner) planMoves() {
 func (p *planner) keepClosed() {
 	changed := map[*corev1.Pod]bool{}
 	for _, m := range p.plan.Moves {
-		changed[m.Pod] = m.How == Change && m.Err == nil && m.Change.MustLeaveService(m.Pod)
+		changed[m.Pod] = m.How == Change && m.Change.MustLeaveService(m.Pod)
 	}
 	for i := range p.plan.Refresh {
 		if refresh := &p.plan.Refresh[i]; changed[refresh.Pod] {

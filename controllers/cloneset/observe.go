@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/claim"
@@ -24,8 +25,9 @@ type snapshot struct {
 	claims []*corev1.PersistentVolumeClaim
 	// revisions are the CloneSet's, the oldest first.
 	revisions []*appsv1.ControllerRevision
-	// jobs are the ImagePullJobs of the CloneSet.
-	jobs []*v1beta1.ImagePullJob
+	// jobs are the ImagePullJobs of the CloneSet; jobsRead tells whether they are known.
+	jobs     []*v1beta1.ImagePullJob
+	jobsRead bool
 	// nodeLabels of the nodes that Pods are on; only if the template spreads its Pods.
 	nodeLabels map[string]map[string]string
 	// takenNames are the names that claims would have Pods reuse and that Pods have: one that ended, or was released.
@@ -58,9 +60,7 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 	if err := r.observeNodes(ctx, set, s); err != nil {
 		return nil, err
 	}
-	if err := r.observeJobs(ctx, set, s); err != nil {
-		return nil, err
-	}
+	r.observeJobs(ctx, reader, set, s)
 	r.memory.with(key(set), func(m *remembered) { m.pods = len(s.pods.Active) })
 	s.unmade, s.ended = r.memory.idsOf(set, s.pods)
 	return s, observeNames(ctx, reader, set, s)
@@ -188,21 +188,23 @@ func (r *Reconciler) observeNodes(ctx context.Context, set *v1beta1.CloneSet, s 
 	return nil
 }
 
-// observeJobs reads the ImagePullJobs that the CloneSet may have to end.
-func (r *Reconciler) observeJobs(ctx context.Context, set *v1beta1.CloneSet, s *snapshot) error {
+// observeJobs reads the ImagePullJobs that the CloneSet may have to end. Without them no images are fetched ahead, and all
+// else goes on.
+func (r *Reconciler) observeJobs(ctx context.Context, reader client.Reader, set *v1beta1.CloneSet, s *snapshot) {
 	if !r.PreDownload {
-		return nil
+		return
 	}
 	jobs := &v1beta1.ImagePullJobList{}
-	if err := r.Client.List(ctx, jobs, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing ImagePullJobs: %w", err)
+	if err := reader.List(ctx, jobs, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(r.unread(key(set), err), "listing ImagePullJobs")
+		return
 	}
+	s.jobsRead = true
 	for i := range jobs.Items {
 		if claim.Controls(set.UID, groupKind, &jobs.Items[i]) {
 			s.jobs = append(s.jobs, &jobs.Items[i])
 		}
 	}
-	return nil
 }
 
 // observeNames looks which of the names that free claims would give to new Pods are taken, as by a Pod that ended and

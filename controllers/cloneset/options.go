@@ -38,15 +38,15 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// NewID makes the suffix of a Pod's name: 5 characters, other ones at each call.
 	NewID func() string
-	// Budget is asked before an update in place; nil is nobody.
+	// Budget is asked before the update of a Pod, and before its hook is; nil is nobody.
 	Budget Budget
 	// Hold keeps Pods from being created for a time; nil holds nothing back.
 	Hold *Hold
 	Settings
 }
 
-// Budget tells whether a Pod may be made unavailable by an update in place, and books it if so (gate
-// PodUnavailableBudgetUpdateGate). The text says why not.
+// Budget tells whether a Pod may be made unavailable by an update, and books it if so (gate PodUnavailableBudgetUpdateGate).
+// The text says why not.
 type Budget func(ctx context.Context, pod *corev1.Pod) (allowed bool, why string, err error)
 
 // Settings are an installation's.

@@ -2,6 +2,8 @@ package cloneset
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -34,18 +36,18 @@ func slowStart(n, first int, over func() bool, do func(i int) error) (succeeded,
 }
 
 // inParallel does n things, at most atOnce at a time, in order of their start. After a failure it starts none, and none
-// when it is over. It tells how many succeeded.
+// when it is over. It tells how many succeeded; errors are in the order of their start, whatever ended first.
 func inParallel(n int, over func() bool, do func(i int) error) (succeeded int, err error) {
 	var (
 		mutex sync.Mutex
 		group sync.WaitGroup
 		next  int
-		errs  []error
+		fails = map[int]error{}
 	)
 	worker := func() {
 		for {
 			mutex.Lock()
-			if next >= n || len(errs) > 0 || over() {
+			if next >= n || len(fails) > 0 || over() {
 				mutex.Unlock()
 				return
 			}
@@ -55,7 +57,7 @@ func inParallel(n int, over func() bool, do func(i int) error) (succeeded int, e
 			failed := do(i)
 			mutex.Lock()
 			if failed != nil {
-				errs = append(errs, failed)
+				fails[i] = failed
 			} else {
 				succeeded++
 			}
@@ -66,5 +68,9 @@ func inParallel(n int, over func() bool, do func(i int) error) (succeeded int, e
 		group.Go(worker)
 	}
 	group.Wait()
+	errs := make([]error, 0, len(fails))
+	for _, i := range slices.Sorted(maps.Keys(fails)) {
+		errs = append(errs, fails[i])
+	}
 	return succeeded, errors.Join(errs...)
 }

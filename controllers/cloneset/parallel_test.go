@@ -2,9 +2,26 @@ package cloneset
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 )
+
+// TestErrorsAreInOrder has the first of two things fail after the second.
+func TestErrorsAreInOrder(t *testing.T) {
+	second := make(chan struct{})
+	_, err := inParallel(2, func() bool { return false }, func(i int) error {
+		if i == 0 {
+			<-second
+		} else {
+			defer close(second)
+		}
+		return fmt.Errorf("error %d", i)
+	})
+	if err == nil || err.Error() != "error 0\nerror 1" {
+		t.Errorf("errors are %v", err)
+	}
+}
 
 func TestSlowStart(t *testing.T) {
 	refused := errors.New("refused")

@@ -81,9 +81,7 @@ func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Set
 	p.planUnmade()
 	p.planOrphanClaims()
 	p.planMissingClaims()
-	if err := p.planPreDownload(); err != nil {
-		return nil, err
-	}
+	p.planPreDownload()
 	if err := p.planScale(); err != nil {
 		return nil, err
 	}

@@ -1,21 +1,19 @@
 package cloneset
 
 import (
-	"errors"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/arithmetic"
-	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/controllers/podset/predownload"
 )
 
 // planPreDownload plans the jobs that fetch images ahead of the rollout (cloneset.md §7), by what the status will say:
-// nothing wakes the CloneSet after its own status.
-func (p *planner) planPreDownload() error {
-	if !p.settings.PreDownload {
-		return nil
+// nothing wakes the CloneSet after its own status. A current revision that cannot be read is none to update in place from; it
+// stops nothing else.
+func (p *planner) planPreDownload() {
+	if !p.settings.PreDownload || !p.seen.jobsRead {
+		return
 	}
 	rolling, replicas := rollingOf(p.set), replicasOf(p.set)
 	in := predownload.Input{
@@ -25,28 +23,16 @@ func (p *planner) planPreDownload() error {
 		UpdatedReady:   int(p.plan.Status.UpdatedReadyReplicas),
 		Tuning:         predownload.TuningOf(rolling.InPlaceUpdateStrategy, p.set.Annotations, replicas),
 	}
-	if !in.Done {
-		current, err := recordedTemplate(p.current)
-		if err != nil {
-			return err
-		}
-		in.Old = []*corev1.PodTemplateSpec{current}
-		if in.InPlace, err = p.updatesInPlace(); err != nil {
-			return err
-		}
+	if current, err := recordedTemplate(p.current); err == nil && !in.Done {
+		in.Old, in.InPlace = []*corev1.PodTemplateSpec{current}, p.updatesInPlace()
 	}
 	p.plan.PreDownload = predownload.Decide(in)
-	return nil
 }
 
-func (p *planner) updatesInPlace() (bool, error) {
+func (p *planner) updatesInPlace() bool {
 	if p.set.Spec.UpdateStrategy.RollingUpdate == nil || policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
-		return false, nil
+		return false
 	}
 	_, err := p.diff(p.current, p.update)
-	var impossible *inplace.NotPossibleError
-	if errors.As(err, &impossible) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil
 }

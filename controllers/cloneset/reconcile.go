@@ -151,6 +151,22 @@ func ofEndingNamespace(err error) bool {
 // isFault tells whether an error is for users to know.
 func isFault(err error) bool { return err != nil && !isRace(err) && !ofEndingNamespace(err) }
 
+// firstFault is the first of the joined errors that is for users to know, nil if none is.
+func firstFault(err error) error {
+	if joined, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // what an error wraps is part of its text
+		for _, e := range joined.Unwrap() {
+			if fault := firstFault(e); fault != nil {
+				return fault
+			}
+		}
+		return nil
+	}
+	if isFault(err) {
+		return err
+	}
+	return nil
+}
+
 // every tells whether all that is joined in an error is so.
 func every(err error, is func(error) bool) bool {
 	var joined interface{ Unwrap() []error }

@@ -27,8 +27,8 @@ func (r *Reconciler) report(ctx context.Context, set *v1beta1.CloneSet, p *Plan,
 		status.CollisionCount = ptr.To(ptr.Deref(status.CollisionCount, 0) + 1)
 	}
 	if set.DeletionTimestamp == nil {
-		reportFailure(status, v1beta1.CloneSetConditionFailedScale, o.scaleErr, now)
-		reportFailure(status, v1beta1.CloneSetConditionFailedUpdate, o.updateErr, now)
+		reportFailure(status, v1beta1.CloneSetConditionFailedScale, o.scaleErr, o.scaled, now)
+		reportFailure(status, v1beta1.CloneSetConditionFailedUpdate, o.updateErr, o.moved, now)
 	}
 	set = set.DeepCopy()
 	wait, err := r.writeStatus(ctx, set, status, now)

@@ -84,9 +84,10 @@ func matters(old, updated *corev1.Pod) bool {
 	return updatingInPlace(updated)
 }
 
-// updatingInPlace is a Pod of which every change may be the one that completes its update, or lets it go on.
+// updatingInPlace is a Pod of which every change may be the one that completes its update, or lets it go on. The gate of one
+// whose resources change stays open: that its update was not seen to be complete is in its state alone.
 func updatingInPlace(pod *corev1.Pod) bool {
-	if inplace.InGrace(pod) || !inplace.Complete(pod) {
+	if podstate.Lifecycle(pod) == v1beta1.LifecycleStateUpdating || inplace.InGrace(pod) || !inplace.Complete(pod) {
 		return true
 	}
 	state, err := inplace.ReadState(pod)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -114,6 +115,21 @@ func TestWhichChangesMatter(t *testing.T) {
 		updated.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
 		if got := matters(old, updated); got != want {
 			t.Errorf("the kubelet's first report on a Pod that is %s: matters is %v", state, got)
+		}
+	}
+	// The gate of a Pod that gets more CPU stays open: nothing but what its containers have tells of the end.
+	for state, want := range map[string]bool{"Updating": true, "Normal": false} {
+		old := podAt(v1, "p", inState(state), func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": `{"updateResources":true,"lastContainerStatuses":null}`}
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "InPlaceUpdateReady", Status: corev1.ConditionTrue})
+			cpu := corev1.ResourceList{"cpu": resource.MustParse("2")}
+			p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: cpu}}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
+		})
+		updated := old.DeepCopy()
+		updated.Status.ContainerStatuses[0].Resources = updated.Spec.Containers[0].Resources.DeepCopy()
+		if got := matters(old, updated); got != want {
+			t.Errorf("the resources given to a Pod that is %s: matters is %v", state, got)
 		}
 	}
 }

@@ -228,13 +228,17 @@ deny contains object.union(problem, {"rule": "cloneset-scatter"}) if {
 
 # METADATA
 # title: Images are pulled ahead by numbers
-# description: imagePreDownloadParallelism is a number, not a percentage, and with imagePreDownloadTimeoutSeconds and imagePreDownloadMinUpdatedReadyPods not negative. In v1alpha1 they mean nothing.
+# description: imagePreDownloadParallelism is a number, not a percentage, and with imagePreDownloadTimeoutSeconds and imagePreDownloadMinUpdatedReadyPods not negative. In v1alpha1 they mean nothing; its annotations may say more, so that what an update leaves alone is not judged.
 # custom:
 #   id: cloneset-predownload
 deny contains object.union(problem, {"rule": "cloneset-predownload"}) if {
 	not alpha
 	in_place := rolling.inPlaceUpdateStrategy
+	before := object.get(old, ["updateStrategy", "rollingUpdate", "inPlaceUpdateStrategy"], {})
 	some problem in rollout.predownload(sprintf("%s.inPlaceUpdateStrategy", [rolling_field]), in_place)
+	some name, value in in_place
+	endswith(problem.field, name)
+	value != object.get(before, name, null)
 }
 
 # METADATA
