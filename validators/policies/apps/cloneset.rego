@@ -5,6 +5,7 @@
 #   kinds: [CloneSet]
 package fairlead.apps.cloneset
 
+import data.fairlead.shared.list
 import data.fairlead.shared.rollout
 import data.fairlead.shared.selector
 import data.fairlead.shared.template as templates
@@ -113,11 +114,8 @@ to_delete := object.get(spec, ["scaleStrategy", "podsToDelete"], [])
 # description: No name is twice in spec.scaleStrategy.podsToDelete.
 # custom:
 #   id: cloneset-pods-to-delete-duplicate
-deny contains {"rule": "cloneset-pods-to-delete-duplicate", "field": sprintf("spec.scaleStrategy.podsToDelete[%d]", [i]), "type": "duplicate", "value": name} if {
-	some i, name in to_delete
-	some j, other in to_delete
-	j < i
-	other == name
+deny contains {"rule": "cloneset-pods-to-delete-duplicate", "field": sprintf("spec.scaleStrategy.podsToDelete[%d]", [i]), "type": "duplicate", "value": to_delete[i]} if {
+	some i in list.repeated(to_delete)
 }
 
 # added are the names that an update adds. A CloneSet that is being created has no Pods yet, so that names do no harm.

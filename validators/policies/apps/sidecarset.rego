@@ -263,6 +263,17 @@ deny contains {"rule": "sidecarset-native-not-update", "field": "spec.updateStra
 	message := sprintf("must be NotUpdate, because %s has restartPolicy Always and cannot be upgraded in place", [sidecar.field])
 }
 
+# METADATA
+# title: The name of a version is a label's value
+# description: spec.customVersion becomes the value of a label, of the SidecarSet in v1alpha1 and of revisions. One that an update leaves alone is not judged.
+# custom:
+#   id: sidecarset-custom-version
+deny contains {"rule": "sidecarset-custom-version", "field": "spec.customVersion", "type": "invalid", "value": spec.customVersion, "message": message} if {
+	not regex.match(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`, spec.customVersion)
+	spec.customVersion != object.get(input, ["oldObject", "spec", "customVersion"], "")
+	message := "must be the value of a label: at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends"
+}
+
 revision := spec.injectionStrategy.revision
 
 # revision_name and custom_version are "" unless set.

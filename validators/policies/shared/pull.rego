@@ -3,6 +3,7 @@
 # description: What ImagePullJobs, ImageListPullJobs and AdvancedCronJobs that make them ask for. Each function answers the set of mistakes below the field of a spec.
 package fairlead.shared.pull
 
+import data.fairlead.shared.list
 import data.fairlead.shared.rollout
 import data.fairlead.shared.selector
 
@@ -22,11 +23,8 @@ named(field, nodes) := {problem |
 	not selector.empty(nodes)
 	problem := {"field": field, "type": "forbidden", "message": "names cannot be used together with matchLabels or matchExpressions: remove one of them"}
 } | {problem |
-	some i, name in nodes.names
-	some j, other in nodes.names
-	j < i
-	other == name
-	problem := {"field": sprintf("%s.names[%d]", [field, i]), "type": "duplicate", "value": name}
+	some i in list.repeated(nodes.names)
+	problem := {"field": sprintf("%s.names[%d]", [field, i]), "type": "duplicate", "value": nodes.names[i]}
 } | {problem |
 	nodes.names == []
 	problem := {"field": sprintf("%s.names", [field]), "type": "invalid", "value": [], "message": "must name a node: without names, labels and expressions all nodes are meant"}
@@ -87,9 +85,6 @@ images(field, spec) := {problem |
 	message != ""
 	problem := {"field": sprintf("%s.images[%d]", [field, i]), "type": "invalid", "value": image, "message": message}
 } | {problem |
-	some i, image in spec.images
-	some j, other in spec.images
-	j < i
-	other == image
-	problem := {"field": sprintf("%s.images[%d]", [field, i]), "type": "duplicate", "value": image}
+	some i in list.repeated(spec.images)
+	problem := {"field": sprintf("%s.images[%d]", [field, i]), "type": "duplicate", "value": spec.images[i]}
 }
