@@ -58,7 +58,7 @@ func inputOf(req *admission.Request) (ast.Object, error) {
 		if raw == nil {
 			continue
 		}
-		value, err := document(raw)
+		value, err := object(raw)
 		if err != nil {
 			return nil, err
 		}

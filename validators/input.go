@@ -15,9 +15,15 @@ import (
 // document reads JSON as a value of Rego. Going through Go's maps, as OPA does by itself, costs three times as much memory,
 // and reading the object was the dearest part of judging it. Of members with one name the last counts, as in every decoder
 // of Go.
-func document(raw []byte) (ast.Value, error) {
+func document(raw []byte) (ast.Value, error) { return read(raw, true) }
+
+// object is a document without the members that are null, which are as good as none to every decoder of Go, so that rules need not
+// think of them: the API server leaves them in templates. A patch keeps them, since there they remove.
+func object(raw []byte) (ast.Value, error) { return read(raw, false) }
+
+func read(raw []byte, nulls bool) (ast.Value, error) {
 	// The decoder reads from a bytes.Buffer in place, and copies what any other reader gives.
-	r := &reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)}
+	r := &reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), lenient), nulls: nulls}
 	term, err := r.next()
 	if err != nil {
 		return nil, err
@@ -32,6 +38,7 @@ func document(raw []byte) (ast.Value, error) {
 // their end it is known how large they are.
 type reader struct {
 	decoder *jsontext.Decoder
+	nulls   bool // whether members that are null are kept
 	pairs   [][2]*ast.Term
 	terms   []*ast.Term
 }
@@ -69,9 +76,12 @@ func (r *reader) members() (*ast.Term, error) {
 			return nil, err
 		}
 		key := ast.InternedTerm(name.String()) // before the token is gone
-		value, err := r.next()
+		value, err := r.member(key)
 		if err != nil {
 			return nil, err
+		}
+		if _, null := value.Value.(ast.Null); null && !r.nulls {
+			continue
 		}
 		pairs := r.pairs[start:]
 		switch same := index(pairs, key); {
@@ -93,6 +103,16 @@ func (r *reader) members() (*ast.Term, error) {
 	_, err := r.decoder.ReadToken()
 	return ast.NewTerm(many), err
 }
+
+// member is the value of a member, whose nulls count if it is a patch.
+func (r *reader) member(name *ast.Term) (*ast.Term, error) {
+	nulls := r.nulls
+	defer func() { r.nulls = nulls }()
+	r.nulls = nulls || name.Value == patchMember
+	return r.next()
+}
+
+var patchMember = ast.String("patch")
 
 // index is where a name is among few.
 func index(pairs [][2]*ast.Term, key *ast.Term) int {

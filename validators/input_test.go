@@ -32,6 +32,24 @@ func TestDocumentsAreWhatOPAReads(t *testing.T) {
 	}
 }
 
+// An object is what a decoder of Go reads of it, but for patches.
+func TestObjectsHaveNoNulls(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":null,"b":{"c":null,"d":[null,{"e":null}]}}`:              `{"b":{"d":[null,{}]}}`,
+		`{"spec":{"patch":{"a":null,"b":{"c":null}},"after":null}}`:    `{"spec":{"patch":{"a":null,"b":{"c":null}}}}`,
+		`{"subsets":[{"patch":null,"name":"a"}],"patches":{"a":null}}`: `{"subsets":[{"name":"a"}],"patches":{}}`,
+		`{"a":1,"a":null}`: `{"a":1}`,
+	} {
+		got, err := object([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wanted := ast.MustParseTerm(want).Value; got.Compare(wanted) != 0 {
+			t.Errorf("%s: %v, want %v", text, got, wanted)
+		}
+	}
+}
+
 func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"c"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -140,3 +140,26 @@ func copied(t *testing.T, value any) (duplicate map[string]any) {
 	}
 	return duplicate
 }
+
+// A member that is null is none: a template, which the API server keeps as it is written, has no labels then, and a number that is not
+// set is not negative.
+func TestNullIsNone(t *testing.T) {
+	handler := newEngine(t).Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
+	for _, c := range []struct {
+		labels, replicas, policy string
+		allowed                  bool
+	}{
+		{`{"app":"web"}`, `1`, `"Always"`, true},
+		{`{"app":"web"}`, `null`, `null`, true},
+		{`null`, `1`, `"Always"`, false},
+		{`{"app":null}`, `1`, `"Always"`, false},
+	} {
+		object := fmt.Sprintf(`{"apiVersion":"apps.kruise.io/v1beta1","metadata":{"name":"a","namespace":"b"},"spec":{"replicas":%s,
+			"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":%s},"spec":{"restartPolicy":%s,"containers":[{"name":"a","image":"i"}]}}}}`,
+			c.replicas, c.labels, c.policy)
+		got := handler.Handle(t.Context(), &admission.Request{Operation: admission.Create, Object: []byte(object)})
+		if got.Allowed != c.allowed {
+			t.Errorf("%s: %+v", object, got.Status)
+		}
+	}
+}

@@ -13,7 +13,7 @@ const changed = "cannot be changed"
 var kinds = []kind{
 	{resource: "advancedcronjobs", ofVersion: map[string][]problem{
 		"v1alpha1": {jobs("true")},
-		// Lists of images may change, and may become something else.
+		// Lists of images may change; that they become something else is for the service to refuse.
 		"v1beta1": {jobs("!" + path("oldObject", "spec.template.imageListPullJobTemplate") + ".hasValue()")},
 	}},
 	{resource: "clonesets", problems: fixed("cloneset-immutable", onlyMayChange("lifecycle", "minReadySeconds", "progressDeadlineSeconds",

@@ -188,14 +188,26 @@ said(of_) := {[path, value] |
 	not value in {null, false, ""}
 }
 
+# of_jobs is a template without a list of images.
+of_jobs(template) := object.remove(template, ["imageListPullJobTemplate"])
+
 # METADATA
 # title: Templates of jobs stay
-# description: An update changes the template only if it is one of lists of images.
+# description: An update changes spec.template only in imageListPullJobTemplate, and neither adds nor removes one.
 # custom:
 #   id: advancedcronjob-template-immutable
 deny contains {"rule": "advancedcronjob-template-immutable", "field": "spec.template", "type": "forbidden", "message": "cannot be changed: create another AdvancedCronJob"} if {
 	input.operation == "UPDATE"
-	not old.template.imageListPullJobTemplate
-	spec.template != old.template
-	said(spec.template) != said(old.template)
+	other(old.template, spec.template)
 }
+
+other(before, now) if {
+	of_jobs(before) != of_jobs(now)
+	said(of_jobs(before)) != said(of_jobs(now))
+}
+
+other(before, now) if lists(before) != lists(now)
+
+lists(template) if template.imageListPullJobTemplate
+
+else := false

@@ -150,3 +150,9 @@ test_only_lists_of_images_change if {
 	other := object.union(good, {"spec": {"template": {"jobTemplate": {"spec": {"backoffLimit": 3}}}}})
 	updated(other, good) == {"advancedcronjob-template-immutable"}
 }
+
+test_lists_of_images_stay_such if {
+	updated(good, lists) == {"advancedcronjob-template-immutable"}
+	updated(object.union(lists, {"spec": {"concurrencyPolicy": "Forbid"}}), good) == {"advancedcronjob-template-immutable"}
+	updated(with_template({}), lists) == {"advancedcronjob-one-template", "advancedcronjob-template-immutable"}
+}

@@ -26,7 +26,7 @@ deny contains {"rule": "broadcastjob-name", "field": "metadata.name", "type": "i
 
 # METADATA
 # title: Completion is well-defined
-# description: spec.completionPolicy.type is Always or Never; with Never there is neither activeDeadlineSeconds nor ttlSecondsAfterFinished.
+# description: spec.completionPolicy.type is Always or Never; with Never there is neither activeDeadlineSeconds nor ttlSecondsAfterFinished, and neither is negative.
 # custom:
 #   id: broadcastjob-completion
 deny contains object.union(problem, {"rule": "broadcastjob-completion"}) if {
@@ -35,7 +35,7 @@ deny contains object.union(problem, {"rule": "broadcastjob-completion"}) if {
 
 # METADATA
 # title: The failure policy is known
-# description: spec.failurePolicy.type is FailFast, Continue or Pause.
+# description: spec.failurePolicy.type is FailFast, Continue or Pause, and restartLimit is not negative.
 # custom:
 #   id: broadcastjob-failure
 deny contains object.union(problem, {"rule": "broadcastjob-failure"}) if {

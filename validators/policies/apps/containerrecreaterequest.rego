@@ -3,6 +3,7 @@
 # description: What a ContainerRecreateRequest must be, apart from what only its Pod can tell (container-recreate.md §3, §4).
 # custom:
 #   kinds: [ContainerRecreateRequest]
+#   code: 400
 package fairlead.apps.containerrecreaterequest
 
 spec := object.get(input.object, "spec", {})

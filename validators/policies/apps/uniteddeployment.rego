@@ -74,12 +74,12 @@ deny contains object.union(problem, {"rule": "uniteddeployment-labels"}) if {
 
 # METADATA
 # title: Subsets say how many
-# description: "The template has no spec.replicas: the subsets decide."
+# description: "The template has no spec.replicas: the subsets decide. One that an update leaves alone is not judged."
 # custom:
 #   id: uniteddeployment-template-replicas
 deny contains {"rule": "uniteddeployment-template-replicas", "field": sprintf("%s.spec.replicas", [at[kind]]), "type": "forbidden", "message": "must not be set: spec.replicas and the subsets decide"} if {
 	some kind, template in of
-	template.spec.replicas != null
+	template.spec.replicas != object.get(old, ["template", kind, "spec", "replicas"], null)
 }
 
 # METADATA

@@ -71,6 +71,12 @@ test_subsets_say_how_many if {
 	}
 }
 
+test_stored_replicas_are_left_alone if {
+	stored := of_kind("cloneSetTemplate", {"spec": {"replicas": 1}})
+	updating(object.union(stored, {"spec": {"replicas": 5}}), stored) == set()
+	updating(stored, good) == {"uniteddeployment-template-replicas"}
+}
+
 test_partitions_are_given_by_subset if {
 	with_partition := {"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}}}
 	every kind, want in {

@@ -15,12 +15,22 @@ completion(field, spec) := {problem |
 	some name in ["activeDeadlineSeconds", "ttlSecondsAfterFinished"]
 	spec.completionPolicy[name] != null
 	problem := {"field": sprintf("%s.completionPolicy.%s", [field, name]), "type": "forbidden", "message": "must not be set with type Never: such a job has no end"}
+} | {problem |
+	object.get(spec, ["completionPolicy", "type"], "") != "Never"
+	some name in ["activeDeadlineSeconds", "ttlSecondsAfterFinished"]
+	value := spec.completionPolicy[name]
+	value < 0
+	problem := {"field": sprintf("%s.completionPolicy.%s", [field, name]), "type": "invalid", "value": value, "message": "must not be negative"}
 }
 
 failure(field, spec) := {problem |
 	type := object.get(spec, ["failurePolicy", "type"], "")
 	not type in {"", "Continue", "FailFast", "Pause"}
 	problem := {"field": sprintf("%s.failurePolicy.type", [field]), "type": "unsupported", "value": type, "message": `supported values: "Continue", "FailFast", "Pause"`}
+} | {problem |
+	limit := spec.failurePolicy.restartLimit
+	limit < 0
+	problem := {"field": sprintf("%s.failurePolicy.restartLimit", [field]), "type": "invalid", "value": limit, "message": "must not be negative"}
 }
 
 labels(field, spec) := {problem |

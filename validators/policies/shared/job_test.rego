@@ -13,6 +13,10 @@ test_completion[note] if {
 			"policy": {"type": "Never", "activeDeadlineSeconds": 1, "ttlSecondsAfterFinished": 0},
 			"want": {"s.completionPolicy.activeDeadlineSeconds", "s.completionPolicy.ttlSecondsAfterFinished"},
 		},
+		"negative": {
+			"policy": {"activeDeadlineSeconds": -1, "ttlSecondsAfterFinished": -1},
+			"want": {"s.completionPolicy.activeDeadlineSeconds", "s.completionPolicy.ttlSecondsAfterFinished"},
+		},
 		"another": {"policy": {"type": "Later"}, "want": {"s.completionPolicy.type"}},
 	}
 	fields(job.completion("s", {"completionPolicy": tc.policy})) == tc.want
@@ -24,6 +28,8 @@ test_failure if {
 	}
 	fields(job.failure("s", {"failurePolicy": {"type": "Retry"}})) == {"s.failurePolicy.type"}
 	fields(job.failure("s", {})) == set()
+	fields(job.failure("s", {"failurePolicy": {"restartLimit": 0}})) == set()
+	fields(job.failure("s", {"failurePolicy": {"restartLimit": -1}})) == {"s.failurePolicy.restartLimit"}
 }
 
 labelled(labels) := fields(job.labels("s", {"template": {"metadata": {"labels": labels}}}))
