@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -103,9 +102,4 @@ func (t *tally) left(resource schema.GroupVersionResource, err error) {
 	}
 }
 
-func cut(text string) string {
-	if len(text) <= longestMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestMessage], "") + "..."
-}
+func cut(text string) string { return userpolicy.Shortened(text, longestMessage) }

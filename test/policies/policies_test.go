@@ -2,6 +2,7 @@ package policies
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -306,7 +307,8 @@ func gone(t *testing.T, w *world) {
 	w.Must(configMap("swapped", `{swapped: "yes", locked: "yes"}`), apply...)
 }
 
-// A replica that starts while a set has a mistake leaves its requests to the failure policy, and its entry where it is.
+// A replica that starts while a set has a mistake serves the version before. Where that was not kept, it leaves requests to the
+// failure policy, and the entry where it is.
 func TestARestartWithAMistake(t *testing.T) {
 	w := newWorld(t, nil)
 	good := map[string]string{"a.rego": module("brittle", `deny contains "no glass" if object.data.glass`), "settings.yaml": "failurePolicy: Fail\n"}
@@ -316,11 +318,30 @@ func TestARestartWithAMistake(t *testing.T) {
 	bad := map[string]string{"a.rego": module("brittle", "deny contains x"), "settings.yaml": good["settings.yaml"]}
 	w.Must(set("brittle", bad), "apply", "--server-side", "-f", "-")
 	w.Until("the mistake is seen", func() bool { return w.status("brittle").State == sources.Invalid })
+	before := w.status("brittle")
 	w.stop()
+	w.Must("", "annotate", "configmap", "brittle", "-n", "kruise-system", sources.StatusAnnotation+"-")
 	w.serve(nil)
-	w.Until("the new replica has nothing in force", func() bool { return w.status("brittle").Revision == "" })
+	w.Until("the new replica has written what became of it", func() bool { return w.status("brittle").State != "" })
+	if after := w.status("brittle"); after.State != sources.Invalid || after.Revision != before.Revision || !slices.Equal(after.Entries, before.Entries) {
+		t.Errorf("status %+v, and %+v before", after, before)
+	}
+	w.Refused(glass, apply, "no glass")
+	w.Must(configMap("wood", "{}"), apply...)
+
+	w.stop()
+	w.Must("", "delete", "configmap", "brittle.last-good", "-n", "kruise-system")
+	w.serve(nil)
+	w.Until("the next one has nothing in force", func() bool { return w.status("brittle").Revision == "" })
+	if after := w.status("brittle"); !slices.Equal(after.Entries, before.Entries) {
+		t.Errorf("status %+v, and %+v before", after, before)
+	}
 	w.Refused(configMap("wood", "{}"), apply, `failed calling webhook "brittle.policies.fairlead.io"`, "unable to handle the request")
 	w.put("brittle", good)
 	w.Must(configMap("wood", "{}"), apply...)
 	w.Refused(glass, apply, "no glass")
+	w.Until("the version in force is kept", func() bool {
+		copied, err := w.client.CoreV1().ConfigMaps("kruise-system").Get(w.Context(), "brittle.last-good", metav1.GetOptions{})
+		return err == nil && maps.Equal(copied.Data, good) && copied.OwnerReferences[0].Name == "brittle"
+	})
 }

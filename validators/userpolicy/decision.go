@@ -73,12 +73,12 @@ const (
 
 // short is the violation as clients are told it. What is masked is masked before.
 func (v Violation) short() Violation {
-	v.Rule, v.Field, v.Message = shortened(v.Rule, longestName), shortened(v.Field, longestField), shortened(v.Message, longestMessage)
+	v.Rule, v.Field, v.Message = Shortened(v.Rule, longestName), Shortened(v.Field, longestField), Shortened(v.Message, longestMessage)
 	return v
 }
 
-// shortened is a text of at most so many bytes, and three dots if it was longer.
-func shortened(text string, longest int) string {
+// Shortened is a text of at most so many bytes, and three dots if it was longer.
+func Shortened(text string, longest int) string {
 	if len(text) <= longest {
 		return text
 	}

@@ -39,7 +39,7 @@ func writeDecision(log *slog.Logger, set *Set, req *admission.Request, decision 
 			if len(lines) == mostLogged {
 				return
 			}
-			line := logged{v.Rule, v.Action, shortened(v.Field, longestLogged), shortened(v.Message, longestLogged)}
+			line := logged{v.Rule, v.Action, Shortened(v.Field, longestLogged), Shortened(v.Message, longestLogged)}
 			if as != "" {
 				line.Action = as
 			}

@@ -36,7 +36,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "fairlead_policy_set_active", Help: "1 for each set that is in force on this replica.",
 		}, []string{"set"}),
 		failing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_set_failing", Help: "1 if the newest version of a set cannot be used; its status says why.",
+			Name: "fairlead_policy_set_failing", Help: "1 if the newest version of a set cannot be used, or not all of its rules are asked; its status says why.",
 		}, []string{"set"}),
 	}
 	registry.MustRegister(m.decisions, m.seconds, m.active, m.failing)

@@ -91,16 +91,21 @@ func (p *userPolicies) kinds(ctx context.Context) []objects.Kind {
 		GroupKind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(),
 		Resource:  "configmaps", Version: corev1.SchemeGroupVersion.Version, Namespace: p.Namespace,
 	}
-	sets, settings := configMaps, configMaps
+	sets, settings, kept := configMaps, configMaps, configMaps
 	sets.Selector, sets.Sink = sources.Selector, sources.NewConfigMaps(ctx, p.keeper, p.Namespace)
 	settings.Selector, settings.Sink = sources.BundleLabel, p.settings
-	return []objects.Kind{sets, settings}
+	kept.Selector, kept.Sink = sources.KeptSelector, sources.NewKeptCopies(ctx, p.keeper, p.Namespace)
+	return []objects.Kind{sets, settings, kept}
 }
 
 // files are the same ConfigMaps from a directory, which has one sink for a kind.
 func (p *userPolicies) files(ctx context.Context) objects.Kind {
 	kinds := p.kinds(ctx)
-	kinds[0].Sink = eachOf{kinds[0].Sink, kinds[1].Sink}
+	all := eachOf{}
+	for _, kind := range kinds {
+		all = append(all, kind.Sink)
+	}
+	kinds[0].Sink = all
 	return kinds[0]
 }
 
@@ -127,7 +132,10 @@ func (e eachOf) Delete(namespace, name string) {
 func (p *userPolicies) tasks() []task {
 	tasks := []task{p.followBundles}
 	if p.follower != nil {
-		tasks = append(tasks, p.follower.Run)
+		tasks = append(tasks, p.follower.Run, func(ctx context.Context) error {
+			p.keeper.Run(ctx, p.clock)
+			return nil
+		})
 	}
 	return tasks
 }

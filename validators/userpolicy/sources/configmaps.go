@@ -34,6 +34,11 @@ type configMap struct {
 		UID         types.UID         `json:"uid"`
 		Labels      map[string]string `json:"labels"`
 		Annotations map[string]string `json:"annotations"`
+
+		OwnerReferences []struct {
+			Name string    `json:"name"`
+			UID  types.UID `json:"uid"`
+		} `json:"ownerReferences"`
 	} `json:"metadata"`
 	Data map[string]string `json:"data"`
 }
@@ -86,12 +91,6 @@ func (s *ConfigMaps) Delete(namespace, name string) {
 	if namespace == s.namespace && s.keeper.has(name) {
 		s.keeper.Remove(name)
 	}
-}
-
-func (k *Keeper) has(name string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.states[name] != nil
 }
 
 // HashOf tells contents of ConfigMaps apart: 12 hexadecimal digits.

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
@@ -44,8 +45,11 @@ type State struct {
 	Failure error
 	// Trouble says why nobody knows whether Found is the newest; nil if it is.
 	Trouble error
-	// Set is what is in force; nil for nothing.
-	Set *userpolicy.Set
+	// Set is what is in force, nil for nothing; InForce is the version that it was made of.
+	Set     *userpolicy.Set
+	InForce Found
+	// Kept is the copy of a version that is kept for a restart; nil for none.
+	Kept *Kept
 }
 
 // Inventories know what sets want to see of a cluster.
@@ -69,18 +73,25 @@ type Options struct {
 // Keeper keeps Sets as their sources say.
 type Keeper struct {
 	Options
+	compile func(ctx context.Context, found Found) (*userpolicy.Set, error)
+
+	// changing is held while a version is compiled and put into force: one at a time, for each takes memory. Who only looks at
+	// states does not wait for it.
+	changing sync.Mutex
 
 	mu       sync.Mutex
 	states   map[string]*State
+	kept     map[string]*keptVersion
 	watchers []func()
 
-	// unusable is why sets have nothing in force, by name. It is apart from what mu guards, which is held as long as a set is
-	// compiled: requests wait for it.
+	// unusable is why sets have nothing in force, by name. Requests look here, without waiting for anybody.
 	unusable sync.Map
 }
 
 // NewKeeper makes a Keeper of nothing.
-func NewKeeper(o Options) *Keeper { return &Keeper{Options: o, states: make(map[string]*State)} }
+func NewKeeper(o Options) *Keeper {
+	return &Keeper{Options: o, compile: compile, states: make(map[string]*State), kept: make(map[string]*keptVersion)}
+}
 
 // Notify has a function called after each change. It must not block, nor call the Keeper.
 func (k *Keeper) Notify(changed func()) {
@@ -89,34 +100,76 @@ func (k *Keeper) Notify(changed func()) {
 	k.watchers = append(k.watchers, changed)
 }
 
-// Load puts a version of a set into force, if it can be used and is not in force already; or it says why it cannot be used.
+// Load puts a version of a set into force, if it can be used and is not in force already; or it says why it cannot be used. The
+// version before stays in force then; if there is none, the one that was kept is.
 func (k *Keeper) Load(ctx context.Context, found Found) error {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	if known, err := k.known(found); known {
+		return err
+	}
+	set, err := k.compile(ctx, found)
+	if err == nil {
+		k.put(set, found)
+		return nil
+	}
+	k.mu.Lock()
+	k.fail(k.state(found.Name), found.Hash, err)
+	k.mu.Unlock()
+	k.restore(ctx, found.Name)
+	return err
+}
+
+// known says whether a version is the newest that was seen already, and what became of it.
+func (k *Keeper) known(found Found) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.state(found.Name)
-	if state.Found == found.Hash {
-		k.untroubled(state)
-		return state.Failure
+	if state.Found != found.Hash {
+		return false, nil
 	}
-	set, err := compile(ctx, found)
-	state.Found, state.Failure, state.Trouble = found.Hash, err, nil
-	if err != nil {
-		if state.Set == nil {
-			k.unusable.Store(found.Name, err)
-		}
-		k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", found.Name, "inForce", state.Set != nil)
-	} else {
-		state.Set = set
-		k.unusable.Delete(found.Name)
-		if k.Inventories != nil {
-			k.Inventories.Require(set)
-		}
-		k.Sets.Put(set)
-		k.Log.Info("A set of policies is in force", "set", found.Name, "revision", set.Revision(), "rules", len(set.Rules()))
+	if state.Trouble != nil { // somebody knows again
+		state.Trouble = nil
+		k.measure(state)
+		k.changed()
 	}
-	k.Metrics.State(found.Name, state.Set != nil, err != nil)
+	return true, state.Failure
+}
+
+// put puts a set into force that was made of the newest version.
+func (k *Keeper) put(set *userpolicy.Set, found Found) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.state(found.Name)
+	state.Found, state.Failure, state.Trouble = found.Hash, nil, nil
+	k.enforce(state, set, found)
+	k.Log.Info("A set of policies is in force", "set", found.Name, "revision", set.Revision(), "rules", len(set.Rules()))
+}
+
+// enforce puts a set into force that was made of some version.
+func (k *Keeper) enforce(state *State, set *userpolicy.Set, of Found) {
+	state.Set, state.InForce = set, of
+	k.unusable.Delete(state.Name)
+	if copied := k.kept[state.Name]; copied != nil {
+		copied.files = nil // nobody needs them any more
+	}
+	if k.Inventories != nil {
+		k.Inventories.Require(set)
+	}
+	k.Sets.Put(set)
+	k.measure(state)
 	k.changed()
-	return err
+}
+
+// fail notes that the newest version cannot be used.
+func (k *Keeper) fail(state *State, hash string, err error) {
+	state.Found, state.Failure, state.Trouble = hash, err, nil
+	if state.Set == nil {
+		k.unusable.Store(state.Name, err)
+	}
+	k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", state.Name, "inForce", state.Set != nil)
+	k.measure(state)
+	k.changed()
 }
 
 // longestCompile is far more than the largest sets that anybody writes take, also on a machine with much else to do. Meanwhile no
@@ -146,14 +199,9 @@ func compile(ctx context.Context, found Found) (*userpolicy.Set, error) {
 func (k *Keeper) Reject(name, hash string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	state := k.state(name)
-	if state.Found == hash && state.Trouble == nil {
-		return
+	if state := k.state(name); state.Found != hash || state.Trouble != nil {
+		k.fail(state, hash, err)
 	}
-	state.Found, state.Failure, state.Trouble = hash, err, nil
-	k.Log.Error(err, "A set of policies is not usable; the version before stays in force", "set", name, "inForce", state.Set != nil)
-	k.Metrics.State(name, state.Set != nil, true)
-	k.changed()
 }
 
 // Refuse notes that nobody knows what the newest version of a set is.
@@ -166,17 +214,8 @@ func (k *Keeper) Refuse(name string, err error) {
 	}
 	state.Trouble = err
 	k.Log.Error(err, "A set of policies cannot be asked for; the version before stays in force", "set", name, "inForce", state.Set != nil)
-	k.Metrics.State(name, state.Set != nil, true)
+	k.measure(state)
 	k.changed()
-}
-
-// untroubled takes a refusal back.
-func (k *Keeper) untroubled(state *State) {
-	if state.Trouble != nil {
-		state.Trouble = nil
-		k.Metrics.State(state.Name, state.Set != nil, state.Failure != nil)
-		k.changed()
-	}
 }
 
 // Describe notes the ConfigMap of a set; nil if it is gone.
@@ -203,6 +242,8 @@ func (k *Keeper) Unusable() map[string]error {
 
 // Remove takes a set out of force.
 func (k *Keeper) Remove(name string) {
+	k.changing.Lock() // or a version that is being compiled would be in force after it
+	defer k.changing.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.states, name)
@@ -222,9 +263,47 @@ func (k *Keeper) States() []State {
 	defer k.mu.Unlock()
 	states := make([]State, 0, len(k.states))
 	for _, state := range slices.SortedFunc(maps.Values(k.states), func(a, b *State) int { return cmp.Compare(a.Name, b.Name) }) {
-		states = append(states, *state)
+		one := *state
+		if copied := k.kept[state.Name]; copied != nil {
+			one.Kept = new(copied.Kept)
+		}
+		states = append(states, one)
 	}
 	return states
+}
+
+// Run measures what sets see, again and again, until ctx ends: an inventory that cannot be read any more tells nobody.
+func (k *Keeper) Run(ctx context.Context, clock clock.WithTicker) {
+	ticker := clock.NewTicker(look)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		k.mu.Lock()
+		for _, state := range k.states {
+			k.measure(state)
+		}
+		k.mu.Unlock()
+	}
+}
+
+// measure tells the metrics of a set.
+func (k *Keeper) measure(state *State) {
+	failing := state.Failure != nil || state.Trouble != nil
+	if !failing && state.Set != nil && k.Inventories != nil {
+		waiting, err := k.Inventories.Missing(state.Set)
+		failing = err != nil && !waiting
+	}
+	k.Metrics.State(state.Name, state.Set != nil, failing)
+}
+
+func (k *Keeper) has(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.states[name] != nil
 }
 
 func (k *Keeper) state(name string) *State {

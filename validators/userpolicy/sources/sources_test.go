@@ -170,6 +170,14 @@ func TestNextAnnotation(t *testing.T) {
 	if changed, _ := next(first, status, noon.Add(time.Hour)); !strings.Contains(changed, `"changed":"2026-03-01T13:00:00Z"`) || !strings.Contains(changed, "a.rego:1") {
 		t.Errorf("%s", changed)
 	}
+	// A set of which nothing is in force is registered as it was.
+	status.Revision, status.Entries = "", nil
+	withEntry := Status{State: Active, Revision: "r", Entries: []string{"p.policies.fairlead.io"}}
+	if before, err := encode(withEntry); err != nil {
+		t.Fatal(err)
+	} else if after, _ := next(before, status, noon); !strings.Contains(after, "p.policies.fairlead.io") || !strings.Contains(after, `"state":"Invalid"`) {
+		t.Errorf("the entry is lost: %s", after)
+	}
 	if repaired, _ := next("broken", status, noon); !strings.Contains(repaired, "a.rego:1") {
 		t.Errorf("over somebody's text: %s", repaired)
 	}
@@ -184,7 +192,7 @@ func TestWriterWritesOnce(t *testing.T) {
 	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
 	r.inventories.waiting = true
 	w.round(t.Context())
-	if n := len(client.Actions()); n != 0 {
+	if n := patches(client); n != 0 {
 		t.Fatalf("%d writes while the inventory is on its way", n)
 	}
 	r.inventories.waiting = false
@@ -271,6 +279,9 @@ func TestSettingsOfBundles(t *testing.T) {
 	}
 	if _, err := s.Settings("org"); err == nil || !strings.Contains(err.Error(), "more and ours both") {
 		t.Errorf("two ConfigMaps: %v", err)
+	}
+	if status := statusOf(r.States()[0], nil); status.State != Invalid || !strings.Contains(status.Message, "policies.bundles") {
+		t.Errorf("settings of a bundle that nobody has: %+v", status)
 	}
 	s.Delete(namespace, "more")
 	if text, err := s.Settings("org"); err != nil || text != "enforcement: warn" {

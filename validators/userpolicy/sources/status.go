@@ -49,8 +49,11 @@ func statusOf(state State, missing error) Status {
 	if state.Failure != nil || state.Set == nil {
 		status.State = Invalid
 	}
-	if err := errors.Join(state.Failure, state.Trouble); err != nil {
+	switch err := errors.Join(state.Failure, state.Trouble); {
+	case err != nil:
 		status.Message = err.Error()
+	case state.Set == nil:
+		status.Message = "nothing of it was read yet: is it in policies.bundles of the chart?"
 	}
 	if state.Set != nil {
 		status.Revision, status.Rules = state.Set.Revision(), len(state.Set.Rules())
@@ -61,15 +64,8 @@ func statusOf(state State, missing error) Status {
 			status.NotLive = state.Set.InventoryRules()
 		}
 	}
-	status.Message = shortened(status.Message, longestMessage)
+	status.Message = userpolicy.Shortened(status.Message, longestMessage)
 	return status
-}
-
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // next is the annotation that follows one. What is the same is left alone: a write is an event for ourselves, and would be
@@ -78,6 +74,9 @@ func next(before string, status Status, now time.Time) (string, error) {
 	var old Status
 	if json.Unmarshal([]byte(before), &old) == nil { // else it is nobody's, and replaced
 		status.Changed = old.Changed
+		if status.Revision == "" { // what is registered of a set that cannot be used stays registered
+			status.Entries = old.Entries
+		}
 	}
 	if same, err := encode(status); err != nil || same == before {
 		return same, err

@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,13 +17,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/internal/bell"
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
 
 const (
 	// pause follows each round, so that a burst of changes is one write for each set: with sets that change ten times a second
 	// the API server gets one.
 	pause = time.Second
-	// look is how often the states are looked at without news: of an inventory that becomes readable there are none.
+	// look is how often states are looked at without news: of an inventory that becomes readable, or unreadable, there are none.
 	look = 10 * time.Second
 	// oneWrite is ample for a patch.
 	oneWrite = 10 * time.Second
@@ -42,7 +44,7 @@ const (
 	ReasonIncomplete = "PolicyIncomplete"
 )
 
-// Writer writes the statuses of sets onto their ConfigMaps. It works on the replica that leads the registration alone.
+// Writer writes the statuses of sets onto their ConfigMaps, and keeps what is in force beside them. It works on the replica that leads the registration alone.
 type Writer struct {
 	keeper    *Keeper
 	client    kubernetes.Interface
@@ -83,8 +85,8 @@ func (w *Writer) round(ctx context.Context) {
 		if state.Object == nil || ctx.Err() != nil {
 			continue
 		}
-		if err := w.write(ctx, state); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Cannot write the status of a set of policies", "set", state.Name)
+		if err := errors.Join(w.write(ctx, state), w.keep(ctx, state)); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Cannot write what became of a set of policies", "set", state.Name)
 		}
 	}
 }
@@ -129,11 +131,11 @@ func (w *Writer) tell(state State, status Status) {
 	on := &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: w.namespace, Name: state.Object.Name, UID: state.Object.UID}
 	switch {
 	case status.State == Invalid:
-		w.recorder.Event(on, corev1.EventTypeWarning, ReasonInvalid, shortened(status.Message, longestEvent))
+		w.recorder.Event(on, corev1.EventTypeWarning, ReasonInvalid, userpolicy.Shortened(status.Message, longestEvent))
 		return
 	case status.Message != "":
-		w.recorder.Event(on, corev1.EventTypeWarning, ReasonIncomplete, shortened(status.Message, longestEvent))
+		w.recorder.Event(on, corev1.EventTypeWarning, ReasonIncomplete, userpolicy.Shortened(status.Message, longestEvent))
 		return
 	}
-	w.recorder.Event(on, corev1.EventTypeNormal, ReasonActive, fmt.Sprintf("Revision %s is in force with %d rules.", status.Revision, status.Rules))
+	w.recorder.Event(on, corev1.EventTypeNormal, ReasonActive, fmt.Sprintf("Revision %s is in force. Rules: %d.", status.Revision, status.Rules))
 }

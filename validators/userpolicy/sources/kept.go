@@ -1,0 +1,185 @@
+package sources
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// KeptLabel marks a ConfigMap as the copy of the version of a set that is in force. When all replicas start anew while the
+	// newest version has a mistake, that one is in force again.
+	KeptLabel = "fairlead.io/policy-last-good"
+	// KeptSelector selects the copies.
+	KeptSelector = KeptLabel + "=true"
+	// keptSuffix is what a copy's name has after that of the set. With it the longest name of a set is short enough for an object.
+	keptSuffix = ".last-good"
+)
+
+// Kept tells copies apart.
+type Kept struct {
+	// Owner is the uid of the ConfigMap that it is a copy of: one that was deleted and made anew has no version before.
+	Owner types.UID
+	// Hash is that of its content.
+	Hash string
+}
+
+// keptVersion is a copy as it was found.
+type keptVersion struct {
+	Kept
+	// files are there as long as they may be needed.
+	files map[string]string
+}
+
+// KeptCopies is a sink of the copies.
+type KeptCopies struct {
+	ctx       context.Context
+	keeper    *Keeper
+	namespace string
+}
+
+// NewKeptCopies has a keeper know the copies in a namespace.
+func NewKeptCopies(ctx context.Context, keeper *Keeper, namespace string) *KeptCopies {
+	return &KeptCopies{ctx: context.WithoutCancel(ctx), keeper: keeper, namespace: namespace}
+}
+
+// Upsert implements objects.Sink.
+func (s *KeptCopies) Upsert(raw jsontext.Value) error {
+	c, err := readConfigMap(raw)
+	if err != nil {
+		return err
+	}
+	set, owned := c.copyOf()
+	if c.Metadata.Namespace != s.namespace || c.Metadata.Labels[KeptLabel] != "true" || !owned {
+		return nil
+	}
+	s.keeper.remember(set, &keptVersion{Kept: Kept{Owner: c.Metadata.OwnerReferences[0].UID, Hash: HashOf(c.Data)}, files: c.Data})
+	s.keeper.changing.Lock()
+	defer s.keeper.changing.Unlock()
+	s.keeper.restore(s.ctx, set)
+	return nil
+}
+
+// copyOf is the set that a ConfigMap is a copy of.
+func (c configMap) copyOf() (set string, owned bool) {
+	if len(c.Metadata.OwnerReferences) != 1 {
+		return "", false
+	}
+	set = c.Metadata.OwnerReferences[0].Name
+	return set, c.Metadata.Name == set+keptSuffix
+}
+
+// Delete implements objects.Sink.
+func (s *KeptCopies) Delete(namespace, name string) {
+	if len(name) > len(keptSuffix) && namespace == s.namespace {
+		s.keeper.remember(name[:len(name)-len(keptSuffix)], nil)
+	}
+}
+
+// remember notes the copy of a set; nil for none. Who has the set in force does not need what is in it.
+func (k *Keeper) remember(name string, copied *keptVersion) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if copied == nil {
+		delete(k.kept, name)
+	} else {
+		if state := k.states[name]; state != nil && state.Set != nil {
+			copied.files = nil
+		}
+		k.kept[name] = copied
+	}
+	k.changed()
+}
+
+// restore puts the copy of a set into force whose newest version cannot be used, if nothing else is. The caller holds changing.
+func (k *Keeper) restore(ctx context.Context, name string) {
+	found, wanted := k.restorable(name)
+	if !wanted {
+		return
+	}
+	set, err := k.compile(ctx, found)
+	if err != nil {
+		k.Log.Error(err, "The last good version of a set of policies is not usable by this release", "set", name)
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.enforce(k.state(name), set, found)
+	k.Log.Info("The last good version of a set of policies is in force", "set", name, "revision", set.Revision())
+}
+
+// restorable is the copy of a set that has nothing in force.
+func (k *Keeper) restorable(name string) (found Found, wanted bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state, copied := k.states[name], k.kept[name]
+	if state == nil || state.Set != nil || state.Failure == nil || state.Object == nil {
+		return found, false
+	}
+	if copied == nil || copied.files == nil || copied.Owner != state.Object.UID {
+		return found, false
+	}
+	return Found{Name: name, Files: copied.files, Hash: copied.Hash}, true
+}
+
+// keep keeps what is in force of a ConfigMap, unless it is kept already. It takes no more room than the set itself, which the API
+// server bounds.
+func (w *Writer) keep(ctx context.Context, state State) error {
+	if state.Object == nil || state.Set == nil || state.Object.Name != state.Name { // those of bundles are kept by who downloads them
+		return nil
+	}
+	is := Kept{Owner: state.Object.UID, Hash: state.InForce.Hash}
+	if state.Kept != nil && *state.Kept == is {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, oneWrite)
+	defer cancel()
+	err := w.writeCopy(within, w.copyOf(state), state.Kept == nil)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil // of which we shall hear
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("keeping the set: ConfigMap %s/%s is there without the label %s: give it another name", w.namespace, state.Name+keptSuffix, KeptLabel)
+	case err != nil:
+		return fmt.Errorf("keeping the set: %w", err)
+	}
+	w.keeper.remember(state.Name, &keptVersion{Kept: is})
+	return nil
+}
+
+// copyOf is the copy of a set: a ConfigMap like it that goes when it goes.
+func (w *Writer) copyOf(state State) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: state.Name + keptSuffix, Namespace: w.namespace, Labels: map[string]string{KeptLabel: "true"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: state.Object.Name, UID: state.Object.UID}},
+		},
+		Data: state.InForce.Files,
+	}
+}
+
+// writeCopy creates a copy, or writes it over the one before: only what is labelled is ours to write.
+func (w *Writer) writeCopy(ctx context.Context, copied *corev1.ConfigMap, create bool) error {
+	api := w.client.CoreV1().ConfigMaps(w.namespace)
+	if create {
+		_, err := api.Create(ctx, copied, metav1.CreateOptions{FieldManager: fieldManager})
+		return err
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/labels/" + strings.ReplaceAll(KeptLabel, "/", "~1"), "value": "true"},
+		{"op": "add", "path": "/metadata/ownerReferences", "value": copied.OwnerReferences},
+		{"op": "add", "path": "/data", "value": copied.Data},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding a patch: %w", err)
+	}
+	_, err = api.Patch(ctx, copied.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	return err
+}
