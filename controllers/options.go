@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
@@ -66,6 +67,10 @@ type PolicyAudit struct {
 	Interval time.Duration
 	// Namespace is where the policies are.
 	Namespace string
+	// Bundles are what to download, as the admission service does, and BundleDir is where their last good versions are kept; "" is
+	// nowhere.
+	Bundles   []bundles.Config
+	BundleDir string
 }
 
 // shortestAudit keeps audits from following each other without a pause.

@@ -25,6 +25,7 @@ type controllersFlags struct {
 	burst       int
 	enablePprof bool
 	syncPeriod  string
+	bundles     string
 }
 
 func (f *controllersFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
@@ -36,6 +37,7 @@ func (f *controllersFlags) add(flags *pflag.FlagSet, getenv func(string) string)
 	a := &f.options.PolicyAudit
 	flags.DurationVar(&a.Interval, "policy-audit-interval", time.Hour, "How often what exists is judged by users' policies; 0 is never.")
 	flags.StringVar(&a.Namespace, "policy-namespace", cmp.Or(getenv("POD_NAMESPACE"), table.DefaultNamespace), "Namespace of users' policies: the release's.")
+	addBundles(flags, &f.bundles, &a.BundleDir)
 	addReserved(flags)
 	f.gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.gates.AddFlag(flags)
@@ -124,6 +126,12 @@ func (f *controllersFlags) complete() (controllers.Options, error) {
 			return options, fmt.Errorf("reading --sync-period=%s: it must be a duration such as 1h", f.syncPeriod)
 		}
 		options.Resync = period
+	}
+	if f.bundles != "" {
+		var err error
+		if options.PolicyAudit.Bundles, err = readBundles(f.bundles); err != nil {
+			return options, err
+		}
 	}
 	return options, options.Check()
 }

@@ -112,6 +112,7 @@ func TestControllersMistakesSayWhatToChange(t *testing.T) {
 		"--cloneset-workers=0":                       "must be 1 or more",
 		"--policy-audit-interval=10s":                "takes 1m0s at least",
 		"--policy-namespace=":                        "and a namespace",
+		"--policy-bundles=/there/is/none":            "--policy-bundles must name a list of bundles",
 	} {
 		flags, err := parseControllersFlags(t, nil, flag)
 		if err != nil {

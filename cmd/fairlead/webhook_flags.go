@@ -57,7 +57,7 @@ func (f *webhookFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	f.addStandalone(flags)
 	f.addCluster(flags)
 	f.addCertificates(flags, getenv)
-	f.addPolicies(flags)
+	addBundles(flags, &f.bundles, &f.options.Policies.BundleDir)
 	f.options.Gates = features.New(getenv("CUSTOM_RESOURCE_ENABLE"))
 	f.options.Gates.AddFlag(flags)
 	f.logging.Add(flags)
@@ -102,9 +102,18 @@ func (f *webhookFlags) addCertificates(flags *pflag.FlagSet, getenv func(string)
 		"With EnableExternalCerts, annotations that ask for CA bundles, such as cert-manager.io/inject-ca-from=NAMESPACE/CERTIFICATE. They are put on what is registered once every replica serves such a certificate.")
 }
 
-func (f *webhookFlags) addPolicies(flags *pflag.FlagSet) {
-	flags.StringVar(&f.bundles, "policy-bundles", "", "YAML file with a list of OPA bundles to download and to judge requests by: name, url, pollSeconds, timeoutSeconds, maxMiB, tokenFile, caFile, key.")
-	flags.StringVar(&f.options.Policies.BundleDir, "policy-bundle-dir", "", "Directory that keeps the last good version of each bundle for a restart; none if empty.")
+// addBundles adds the flags by which a process is told of bundles.
+func addBundles(flags *pflag.FlagSet, list, directory *string) {
+	flags.StringVar(list, "policy-bundles", "", "YAML file with a list of OPA bundles to download and to judge by: name, url, pollSeconds, timeoutSeconds, maxMiB, tokenFile, caFile, key.")
+	flags.StringVar(directory, "policy-bundle-dir", "", "Directory that keeps the last good version of each bundle for a restart; none if empty.")
+}
+
+func readBundles(list string) ([]bundles.Config, error) {
+	found, err := bundles.Read(list)
+	if err != nil {
+		return nil, fmt.Errorf("%w; --policy-bundles must name a list of bundles", err)
+	}
+	return found, nil
 }
 
 // complete fills in what depends on other flags and on the environment.
@@ -126,8 +135,8 @@ func (f *webhookFlags) complete(flags *pflag.FlagSet, getenv func(string) string
 	o.Version = version.String()
 	if f.bundles != "" {
 		var err error
-		if o.Policies.Bundles, err = bundles.Read(f.bundles); err != nil {
-			return fmt.Errorf("%w; --policy-bundles must name a list of bundles", err)
+		if o.Policies.Bundles, err = readBundles(f.bundles); err != nil {
+			return err
 		}
 	}
 	o.Table = f.table(getenv)

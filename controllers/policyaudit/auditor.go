@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -14,23 +15,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
 )
 
 const (
 	// look is how often the sets are looked at: one that is new or changed is audited then, so that who writes a rule sees soon
-	// what it finds. It is one list of a few ConfigMaps.
+	// what it finds. It is a list or two of a few ConfigMaps.
 	look = time.Minute
 	// settle is how long a new leader waits first, and again as long at most by chance: in an upgrade there is enough to do.
 	settle = 30 * time.Second
 )
 
-// Options are what an Auditor needs; all are required.
+// Options are what an Auditor needs; all are required but Bundles and BundleDir.
 type Options struct {
 	// Client asks the API server for anything, as JSON.
 	Client    rest.Interface
 	Discovery discovery.DiscoveryInterface
 	// Namespace is the release namespace.
 	Namespace string
+	// Bundles are what to download, and BundleDir is where their last good versions are kept; "" is nowhere.
+	Bundles   []bundles.Config
+	BundleDir string
 	// Interval is how often everything is looked at.
 	Interval   time.Duration
 	Clock      clock.WithTicker
@@ -46,6 +52,14 @@ type Auditor struct {
 	lists        lists
 	metrics      *metrics
 
+	// keeper has the versions in force, as the admission service would have them of the same sources.
+	keeper     *sources.Keeper
+	configMaps configMaps
+	bundles    *bundles.Poller
+	// polling are the downloads, which begin when the settings of bundles are known.
+	polling   sync.WaitGroup
+	following bool
+
 	// sets are those that were read last, by name.
 	sets map[string]*subject
 	// whole is when the last round of all sets began.
@@ -57,10 +71,11 @@ var _ manager.LeaderElectionRunnable = (*Auditor)(nil)
 // New makes an Auditor.
 func New(o Options) *Auditor {
 	a := &Auditor{
-		Options: o, installation: userpolicy.Installation{Namespace: o.Namespace}, metrics: newMetrics(),
+		Options: o, installation: userpolicy.Installation{Namespace: o.Namespace}, metrics: newMetrics(o.Interval),
 		sets: make(map[string]*subject),
 	}
 	a.lists = lists{client: o.Client, clock: o.Clock, rest: a.rest}
+	a.follow()
 	return a
 }
 
@@ -74,6 +89,7 @@ func (a *Auditor) Start(ctx context.Context) error {
 		return err
 	}
 	defer unregister()
+	defer a.polling.Wait()
 	a.wait(ctx, settle+time.Duration(a.Random()*float64(settle)))
 	for ctx.Err() == nil {
 		if err := a.round(ctx); err != nil && ctx.Err() == nil {

@@ -80,8 +80,8 @@ func TestWhatAnAuditFinds(t *testing.T) {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	wantMetrics := map[string]float64{
-		"violations owner deny": 1, "violations owner warn": 1, "violations owner dryrun": 0, "objects owner": 3, "incomplete owner": 0,
-		"last_run_timestamp_seconds": float64(start.Unix()), "duration_seconds": 0,
+		"violations owner deny": 1, "violations owner warn": 1, "violations owner dryrun": 0, "objects owner": 3, "failed_objects owner": 0, "incomplete owner": 0,
+		"last_run_timestamp_seconds": float64(start.Unix()), "duration_seconds": 0, "interval_seconds": 3600,
 	}
 	if diff := cmp.Diff(wantMetrics, a.metrics.values(t)); diff != "" {
 		t.Error(diff)
@@ -256,7 +256,7 @@ func TestAuditsThatAreSwitchedOff(t *testing.T) {
 	if api.summary("owner") != nil || len(api.lists) != before+1 {
 		t.Errorf("%+v, lists %v", api.summary("owner"), api.lists[before:])
 	}
-	if got := a.metrics.values(t); len(got) != 2 {
+	if got := a.metrics.values(t); len(got) != 3 {
 		t.Errorf("metrics of a set that is not audited: %v", got)
 	}
 	patches := len(api.patches)
@@ -427,7 +427,7 @@ func TestStart(t *testing.T) {
 		t.Error("no audit after the first wait")
 	}
 	registry := a.Registerer.(*prometheus.Registry)
-	if families, err := registry.Gather(); err != nil || len(families) != 5 {
+	if families, err := registry.Gather(); err != nil || len(families) != 7 {
 		t.Errorf("%d metrics, %v", len(families), err)
 	}
 	cancel()

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 )
 
 const (
@@ -82,7 +84,13 @@ func (a *api) set(name string, files map[string]string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.put(where, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":%q,"uid":"u-%s"},"data":%s}`, name, own, name, data))
+	a.put(where, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":%q,"uid":"u-%s","labels":{"fairlead.io/policy":"true"}},"data":%s}`, name, own, name, data))
+}
+
+// settings puts a ConfigMap with the settings of a bundle.
+func (a *api) settings(bundle, text string) {
+	a.remove(bundle + "-settings")
+	a.put(where, fmt.Sprintf(`{"metadata":{"name":"%s-settings","namespace":%q,"uid":"u-%[1]s-settings","labels":{"fairlead.io/policy-bundle":%[1]q}},"data":{"settings.yaml":%[3]q}}`, bundle, own, text))
 }
 
 func (a *api) remove(name string) {
@@ -219,13 +227,19 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // auditor audits this API server.
 func (a *api) auditor() (*Auditor, *clocktesting.FakeClock) {
 	a.t.Helper()
+	return a.auditorOf()
+}
+
+// auditorOf audits the sets of bundles too.
+func (a *api) auditorOf(of ...bundles.Config) (*Auditor, *clocktesting.FakeClock) {
+	a.t.Helper()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: a.server.URL})
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	clock := clocktesting.NewFakeClock(start)
 	return New(Options{
-		Client: client.CoreV1().RESTClient(), Discovery: client.Discovery(), Namespace: own, Interval: time.Hour, Clock: clock,
+		Client: client.CoreV1().RESTClient(), Discovery: client.Discovery(), Namespace: own, Interval: time.Hour, Clock: clock, Bundles: of,
 		Random: func() float64 { return 0 }, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
 	}), clock
 }

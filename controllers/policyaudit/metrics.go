@@ -11,29 +11,43 @@ import (
 
 // metrics tell what audits found, by the names of sets, of which there are few: never by objects.
 type metrics struct {
-	violations, scanned, incomplete *prometheus.GaugeVec
-	last, seconds                   prometheus.Gauge
+	violations, scanned, failed, incomplete *prometheus.GaugeVec
+	last, seconds, interval                 prometheus.Gauge
 }
 
-func newMetrics() *metrics {
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+func newMetrics(interval time.Duration) *metrics {
+	m := &metrics{
+		violations: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_violations", Help: "What the last audit found in objects that exist, by set of users' policies and action.",
+		}, []string{"set", "action"}),
+		scanned: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_objects", Help: "Objects that the last audit asked a set about.",
+		}, []string{"set"}),
+		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_failed_objects",
+			Help: "Objects for which the last audit had no decision of a set; the annotation fairlead.io/policy-audit says why.",
+		}, []string{"set"}),
+		incomplete: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_incomplete",
+			Help: "1 if the last audit could not look at all that a set matches; the annotation fairlead.io/policy-audit says why.",
+		}, []string{"set"}),
+		last: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_last_run_timestamp_seconds", Help: "When the last audit of all sets ended; 0 before the first.",
+		}),
+		seconds: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_duration_seconds", Help: "How long that took, pauses included.",
+		}),
+		interval: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_policy_audit_interval_seconds", Help: "How often all sets are to be audited.",
+		}),
 	}
-	vector := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	}
-	return &metrics{
-		violations: vector("fairlead_policy_audit_violations", "What the last audit found in objects that exist, by set of users' policies and action.", "set", "action"),
-		scanned:    vector("fairlead_policy_audit_objects", "Objects that the last audit asked a set about.", "set"),
-		incomplete: vector("fairlead_policy_audit_incomplete", "1 if the last audit could not look at all that a set matches; the annotation fairlead.io/policy-audit says why.", "set"),
-		last:       gauge("fairlead_policy_audit_last_run_timestamp_seconds", "When the last audit of all sets ended; 0 before the first."),
-		seconds:    gauge("fairlead_policy_audit_duration_seconds", "How long that took, pauses included."),
-	}
+	m.interval.Set(interval.Seconds())
+	return m
 }
 
 // register makes the metrics seen, and gives what takes them away again: a process may lead more than once.
 func (m *metrics) register(registry prometheus.Registerer) (unregister func(), err error) {
-	all := []prometheus.Collector{m.violations, m.scanned, m.incomplete, m.last, m.seconds}
+	all := []prometheus.Collector{m.violations, m.scanned, m.failed, m.incomplete, m.last, m.seconds, m.interval}
 	for i, one := range all {
 		if err := registry.Register(one); err != nil {
 			for _, earlier := range all[:i] {
@@ -67,6 +81,7 @@ func (m *metrics) found(s *subject) {
 		m.violations.WithLabelValues(s.name, string(action)).Set(float64(s.tally.actions[action]))
 	}
 	m.scanned.WithLabelValues(s.name).Set(float64(s.tally.scanned))
+	m.failed.WithLabelValues(s.name).Set(float64(s.tally.failed))
 	m.incomplete.WithLabelValues(s.name).Set(float64(boolean(len(s.tally.missing)+s.tally.failed > 0)))
 }
 
@@ -74,5 +89,6 @@ func (m *metrics) found(s *subject) {
 func (m *metrics) forget(set string) {
 	m.violations.DeletePartialMatch(prometheus.Labels{"set": set})
 	m.scanned.DeleteLabelValues(set)
+	m.failed.DeleteLabelValues(set)
 	m.incomplete.DeleteLabelValues(set)
 }

@@ -21,7 +21,10 @@ func (a *Auditor) prepare(ctx context.Context, due []*subject, trouble error) er
 	var failure error
 	seen := make(map[wantedResource]*inventory.Objects)
 	for _, s := range due {
-		if !s.wants() {
+		if s.set == nil {
+			s.tally.missing = []string{cut("everything: " + s.unusable.Error())}
+		}
+		if s.set == nil || !s.wants() {
 			continue
 		}
 		if trouble != nil {

@@ -3,16 +3,14 @@ package policyaudit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
@@ -21,42 +19,34 @@ import (
 // subject is a set, and what the audit that runs has found of it.
 type subject struct {
 	name string
-	uid  types.UID
-	// annotation is the summary that the ConfigMap has.
+	// object is the ConfigMap that the summary is written onto, nil for none, and annotation the summary that it has.
+	object     *sources.Object
 	annotation string
 	// hash tells versions apart, and audited is that of the last audit.
 	hash, audited string
-	// set is nil if it cannot be used: its status says why.
+	// set is what is in force; nil for nothing, of which unusable is the reason.
 	set                 *userpolicy.Set
+	unusable            error
 	namespaces, objects labels.Selector
 	inventory           userpolicy.Inventory
 	tally               tally
 }
 
-// configMap is what counts of a ConfigMap.
-type configMap struct {
-	Metadata struct {
-		Name        string            `json:"name"`
-		UID         types.UID         `json:"uid"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-	Data map[string]string `json:"data"`
-}
-
 // read reads the sets anew. What is as it was is not compiled again.
 func (a *Auditor) read(ctx context.Context) error {
+	if err := a.readConfigMaps(ctx); err != nil {
+		return err
+	}
+	a.poll(ctx)
 	found := make(map[string]*subject)
-	list := query{path: []string{"/api/v1/namespaces", a.Namespace, "configmaps"}, selector: sources.Selector}
-	err := a.lists.each(ctx, list, func(raw jsontext.Value) error {
-		var c configMap
-		if err := json.Unmarshal(raw, &c); err != nil {
-			return fmt.Errorf("decoding a ConfigMap: %w", err)
+	for _, state := range a.keeper.States() {
+		s, err := a.subject(state)
+		if err != nil {
+			return fmt.Errorf("reading the set %s: %w", state.Name, err)
 		}
-		found[c.Metadata.Name] = a.subject(ctx, c)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("listing sets of policies: %w", err)
+		if s != nil {
+			found[s.name] = s
+		}
 	}
 	for name := range a.sets {
 		if found[name] == nil {
@@ -67,44 +57,44 @@ func (a *Auditor) read(ctx context.Context) error {
 	return nil
 }
 
-// subject is the set of a ConfigMap.
-func (a *Auditor) subject(ctx context.Context, c configMap) *subject {
-	s := &subject{name: c.Metadata.Name, hash: sources.HashOf(c.Data)}
-	if known := a.sets[s.name]; known != nil && known.hash == s.hash && known.uid == c.Metadata.UID {
-		s = known
-	} else if err := s.compile(ctx, c.Data); err != nil {
-		a.Log.V(1).Info("A set of policies cannot be audited", "set", s.name, "reason", err.Error())
+// subject is the set of a source; nil for one that has nothing in force. Of a ConfigMap the admission service says why, but a
+// bundle may be out of the reach of this process alone.
+func (a *Auditor) subject(state sources.State) (s *subject, err error) {
+	unusable := errors.Join(state.Failure, state.Trouble)
+	if state.Set == nil && (unusable == nil || !strings.HasPrefix(state.Name, userpolicy.BundlePrefix)) {
+		return nil, nil
 	}
-	s.uid, s.annotation = c.Metadata.UID, c.Metadata.Annotations[Annotation]
-	return s
+	s = &subject{name: state.Name, object: state.Object, hash: state.InForce.Hash, set: state.Set, unusable: unusable}
+	if state.Set == nil {
+		s.hash = unusable.Error()
+	}
+	if known := a.sets[s.name]; known != nil && known.hash == s.hash && known.sameObject(state.Object) {
+		s.audited = known.audited
+	}
+	if s.object != nil {
+		s.annotation = a.configMaps.summaries[s.object.Name]
+	}
+	if state.Set == nil {
+		return s, nil
+	}
+	settings := state.Set.Settings()
+	if s.namespaces, err = selectorOf(settings.NamespaceSelector); err != nil {
+		return nil, err
+	}
+	s.objects, err = selectorOf(settings.ObjectSelector)
+	return s, err
 }
 
-// longestCompile is what the admission service gives a set: one that takes longer is not in force.
-const longestCompile = 30 * time.Second
-
-func (s *subject) compile(ctx context.Context, files map[string]string) error {
-	source, err := userpolicy.Parse(s.name, files)
-	if err != nil {
-		return err
+// sameObject says whether a summary that was written is where it would be written now.
+func (s *subject) sameObject(other *sources.Object) bool {
+	if s.object == nil || other == nil {
+		return s.object == other
 	}
-	within, cancel := context.WithTimeout(ctx, longestCompile)
-	defer cancel()
-	set, err := userpolicy.Compile(within, source)
-	if err != nil {
-		return err
-	}
-	if s.namespaces, err = selectorOf(source.Settings.NamespaceSelector); err != nil {
-		return err
-	}
-	if s.objects, err = selectorOf(source.Settings.ObjectSelector); err != nil {
-		return err
-	}
-	s.set = set
-	return nil
+	return s.object.UID == other.UID
 }
 
 // wants says whether the set wants to be audited.
-func (s *subject) wants() bool { return s.set.Settings().Audited() }
+func (s *subject) wants() bool { return s.set == nil || s.set.Settings().Audited() }
 
 // selectorOf is everything for nil, as in a webhook.
 func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
@@ -119,7 +109,7 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 func (a *Auditor) due(all bool) []*subject {
 	var due []*subject
 	for _, s := range slices.SortedFunc(maps.Values(a.sets), func(x, y *subject) int { return cmp.Compare(x.name, y.name) }) {
-		if s.set == nil || !all && s.audited == s.hash {
+		if !all && s.audited == s.hash {
 			continue
 		}
 		s.tally = tally{}

@@ -19,7 +19,7 @@ const Annotation = "fairlead.io/policy-audit"
 type Summary struct {
 	// Time is that of the first audit that found this; the metric has the time of the last one.
 	Time time.Time `json:"time"`
-	// Revision is that of the rules.
+	// Revision is that of the rules; "" for none.
 	Revision string `json:"revision"`
 	// Scanned is how many objects the set was asked about, and Violations what it said of them, in all and by action.
 	Scanned    int            `json:"scanned"`
@@ -35,10 +35,14 @@ type Summary struct {
 	NotAsked   []string `json:"notAsked,omitempty"`
 }
 
+// summary is that of a set; nil for one of which nothing is in force.
 func (t *tally) summary(set *userpolicy.Set) Summary {
 	s := Summary{
-		Revision: set.Revision(), Scanned: t.scanned, First: t.examples, Failed: t.failed, Failure: t.failure,
+		Scanned: t.scanned, First: t.examples, Failed: t.failed, Failure: t.failure,
 		NotScanned: t.missing, NotAsked: t.unasked,
+	}
+	if set != nil {
+		s.Revision = set.Revision()
 	}
 	for action, n := range t.actions {
 		if s.ByAction == nil {
@@ -65,8 +69,12 @@ func next(before string, found Summary, now time.Time) (string, error) {
 	return string(text), err
 }
 
-// write writes the summary of a set, if there is news.
+// write writes the summary of a set, if there is news. That of a bundle without a ConfigMap is in the log and the metrics alone.
 func (a *Auditor) write(ctx context.Context, s *subject) error {
+	if s.object == nil {
+		a.Log.Info("Audited a bundle that has no ConfigMap to write a summary onto", "set", s.name, "found", s.tally.summary(s.set))
+		return nil
+	}
 	var value any // nil takes the annotation away
 	if s.wants() {
 		text, err := next(s.annotation, s.tally.summary(s.set), a.Clock.Now())
@@ -80,11 +88,11 @@ func (a *Auditor) write(ctx context.Context, s *subject) error {
 	} else if s.annotation == "" {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.uid, "annotations": map[string]any{Annotation: value}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.object.UID, "annotations": map[string]any{Annotation: value}}})
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
-	err = a.Client.Patch(types.MergePatchType).AbsPath("/api/v1/namespaces", a.Namespace, "configmaps", s.name).
+	err = a.Client.Patch(types.MergePatchType).AbsPath("/api/v1/namespaces", a.Namespace, "configmaps", s.object.Name).
 		Param("fieldManager", fieldManager).Body(patch).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // it is another one by now, of which the next look tells

@@ -40,7 +40,7 @@ func (a *Auditor) covers(s *subject, t *target) bool {
 	if t.namespaced {
 		req.Namespace = "any"
 	}
-	if !s.wants() || a.installation.Excluded(req) {
+	if s.set == nil || !s.wants() || a.installation.Excluded(req) {
 		return false
 	}
 	for _, match := range s.set.Match() {

@@ -86,6 +86,62 @@ livenessProbe:
 - --v={{ .Values.manager.log.level }}
 {{- end -}}
 
+{{/*
+Bundles of users' policies, which the admission service judges requests by and the controllers what exists: the list, what
+servers ask for, and where the last good versions are kept. Nothing of them while there are none.
+*/}}
+{{- define "kruise.bundleArgs" -}}
+{{- if (.Values.policies | default dict).bundles }}
+- --policy-bundles=/etc/fairlead/bundles/bundles.yaml
+- --policy-bundle-dir=/bundles
+{{- end }}
+{{- end -}}
+
+{{- define "kruise.bundleMounts" -}}
+{{- with .Values.policies | default dict }}
+{{- if .bundles }}
+- name: bundle-list
+  mountPath: /etc/fairlead/bundles
+  readOnly: true
+- name: bundles
+  mountPath: /bundles
+{{- if .bundleSecret }}
+- name: bundle-secret
+  mountPath: /etc/fairlead/bundle-secret
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* kruise.bundleVolumes (list $ STORAGE): STORAGE is the volume of the last good versions; an emptyDir if empty. */}}
+{{- define "kruise.bundleVolumes" -}}
+{{- $storage := index . 1 }}
+{{- with (index . 0).Values.policies | default dict }}
+{{- if .bundles }}
+- name: bundle-list
+  configMap:
+    name: kruise-policy-bundles
+- name: bundles
+  {{- toYaml ($storage | default (dict "emptyDir" (dict "sizeLimit" "512Mi"))) | nindent 2 }}
+{{- if .bundleSecret }}
+- name: bundle-secret
+  secret:
+    secretName: {{ .bundleSecret }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The bundles as the list has them: their settings are in ConfigMaps of their own. */}}
+{{- define "kruise.bundleList" -}}
+{{- $list := list }}
+{{- range (.Values.policies | default dict).bundles }}
+{{- $list = append $list (omit . "settings") }}
+{{- end }}
+{{- toYaml $list }}
+{{- end -}}
+
 {{/* Environment that both roles take. */}}
 {{- define "kruise.commonEnv" -}}
 - name: POD_NAMESPACE

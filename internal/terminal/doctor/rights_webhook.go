@@ -65,6 +65,7 @@ func policyRights(own string) []right {
 	return []right{
 		{[]string{"list", "watch"}, "", "configmaps", own, "", "users' policies are not read"},
 		{[]string{"patch"}, "", "configmaps", own, "", "statuses of users' policies are not written"},
+		{create, "", "configmaps", own, "", "the last good versions of users' policies are not kept for a restart"},
 		{[]string{"create", "patch"}, "", "events", own, "", "mistakes in users' policies are not told of by events"},
 	}
 }
