@@ -28,7 +28,7 @@ const shortest = 4
 const mostMasking = 64 << 20
 
 // Masked is a decision as it may be read by others than who sent the request: without what Secrets hold, and without the
-// values of environment variables.
+// values of environment variables, of HTTP headers and of arguments.
 func (d Decision) Masked(set *Set, req *admission.Request) Decision {
 	if len(d.Violations)+len(d.Exempt) == 0 {
 		return d
@@ -48,7 +48,8 @@ func (d Decision) Masked(set *Set, req *admission.Request) Decision {
 }
 
 // mask takes the secrets of a request out of messages: rules' authors may have put them there. What a Secret holds is not
-// shown in any form, and the values of environment variables, wherever the object has containers, neither.
+// shown in any form, and what containers are given, wherever the object has some, neither: the values of environment variables, of
+// headers of probes, and of arguments.
 type mask struct {
 	// whole says that no message is shown.
 	whole  bool
@@ -85,8 +86,11 @@ func (m *mask) collect(value any) {
 			m.collect(element)
 		}
 	case map[string]any:
-		if variables, ok := value["env"].([]any); ok {
-			m.variables(variables)
+		for _, name := range []string{"env", "httpHeaders"} {
+			m.named(value[name])
+		}
+		for _, name := range []string{"command", "args"} {
+			m.arguments(value[name])
 		}
 		if value["kind"] == "Secret" { // in a template, of a ResourceDistribution for one
 			for _, name := range []string{"data", "stringData"} {
@@ -99,10 +103,40 @@ func (m *mask) collect(value any) {
 	}
 }
 
-func (m *mask) variables(list []any) {
-	for _, element := range list {
-		if variable, ok := element.(map[string]any); ok {
-			m.add(variable["value"])
+// named adds the values of a list of names and values, as Pods have it, or of an object of both, as other kinds do.
+func (m *mask) named(values any) {
+	switch values := values.(type) {
+	case []any:
+		for _, element := range values {
+			if one, ok := element.(map[string]any); ok {
+				m.add(one["value"])
+			}
+		}
+	case map[string]any:
+		for _, value := range values {
+			m.add(value)
+		}
+	}
+}
+
+// arguments adds what a command line gives its options: in --name=value and NAME=value the value, and what follows an option without
+// one. The other words, as of subcommands, may be read. Short ones are numbers and switches.
+func (m *mask) arguments(list any) {
+	words, _ := list.([]any)
+	expected := false
+	for _, element := range words {
+		word, _ := element.(string)
+		_, value, given := strings.Cut(word, "=")
+		option := strings.HasPrefix(word, "-")
+		switch {
+		case expected && !option:
+			value = word
+		case !given:
+			value = ""
+		}
+		expected = option && !given
+		if len(value) >= shortest {
+			m.add(value)
 		}
 	}
 }
@@ -119,13 +153,26 @@ func (m *mask) all(values any) {
 	}
 }
 
-// add adds a value as it is, and as it is within a list or an object that a rule puts into its message whole: with %v, or as
-// JSON.
+// add adds a value, and its lines: a rule may look at one of them, or print them apart.
 func (m *mask) add(value any) {
 	text, ok := value.(string)
 	if !ok || text == "" {
 		return
 	}
+	m.addText(text)
+	if !strings.ContainsAny(text, "\r\n") {
+		return
+	}
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if line = strings.TrimSpace(line); len(line) >= shortest { // shorter ones are braces
+			m.addText(line)
+		}
+	}
+}
+
+// addText adds a text as it is, and as it is within a list or an object that a rule puts into its message whole: with %v, or as
+// JSON.
+func (m *mask) addText(text string) {
 	m.values = append(m.values, text, inner(strconv.Quote(text)))
 	if escaped, err := stdjson.Marshal(text); err == nil { // no text fails
 		m.values = append(m.values, inner(string(escaped)))

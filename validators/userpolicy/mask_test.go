@@ -21,6 +21,12 @@ func TestSecretsAreMasked(t *testing.T) {
 	// One value is a part of another, one is quoted where a rule prints the object around it, one where it makes JSON of that.
 	nested := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod",
 		`{"spec":{"containers":[{"env":[{"value":"sesame"},{"value":"sesame-opens"},{"value":"a\"b\nc"},{"value":"<tag>"}]}]}}`)
+	container := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", `{"spec":{"containers":[{
+		"command":["/app","serve","--user","operator","--verbose"],"args":["--password=hunter22","TOKEN=sesame-opens","-c","run all","--replicas=3"],
+		"env":[{"name":"KEY","value":"-----BEGIN KEY-----\r\nMIIBVQ==\n  ab\n"}],
+		"livenessProbe":{"httpGet":{"httpHeaders":[{"name":"Authorization","value":"Bearer abc"}]}}}]}}`)
+	workflow := request(metav1.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "workflows"}, "Workflow",
+		`{"spec":{"step":{"env":{"A":"secretive","B":{"from":"elsewhere"}}}}}`)
 	secret := request(metav1.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", `{"data":{"k":"eA=="}}`)
 	for message, c := range map[string]struct {
 		m    *mask
@@ -35,6 +41,14 @@ func TestSecretsAreMasked(t *testing.T) {
 		"long: sesame-opens, part: sesame":  {maskOf(nested), "long: ***, part: ***"},
 		`[{"value": "a\"b\nc"}]`:            {maskOf(nested), `[{"value": "***"}]`},
 		`{"value":"\u003ctag\u003e"}`:       {maskOf(nested), `{"value":"***"}`},
+		// What containers are given, and what may be read beside it.
+		`{"A": "secretive"} is in elsewhere`:                 {maskOf(workflow), `{"A": "***"} is in elsewhere`},
+		`["--password=hunter22", "TOKEN=sesame-opens"]`:      {maskOf(container), `["--password=***", "TOKEN=***"]`},
+		"/app serve as operator runs all, with 3 --replicas": {maskOf(container), "/app serve as *** runs all, with 3 --replicas"},
+		`sh -c "run all"`:                         {maskOf(container), `sh -c "***"`},
+		"the line MIIBVQ== of ab":                 {maskOf(container), "the line *** of ab"},
+		"Authorization is Bearer abc":             {maskOf(container), "Authorization is ***"},
+		"it begins with -----BEGIN KEY-----, ...": {maskOf(container), "it begins with ***, ..."},
 	} {
 		if got := c.m.apply(message); got != c.want {
 			t.Errorf("%q becomes %q, want %q", message, got, c.want)
