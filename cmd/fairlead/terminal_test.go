@@ -148,7 +148,7 @@ func TestServiceSettings(t *testing.T) {
 		return map[string]string{"POD_NAMESPACE": "own", "SECRET_NAME": "other", "WEBHOOK_HOST": "example.com", "WEBHOOK_PORT": "9443"}[name]
 	}
 	got, err := serviceSettings([]string{
-		"--feature-gates=PodWebhook=false", "--webhook-timeout-seconds=7", "--register=false", "--webhook-failure-policies=mpod.kb.io=Ignore", "--of-another-version=1",
+		"--feature-gates=PodWebhook=false", "--webhook-timeout-seconds=7", "--register=false", "--webhook-failure-policies=mpod.kb.io=Ignore", "--of-another-version=1", "--policy-bundles=/etc/fairlead/bundles/bundles.yaml",
 	}, env)
 	if err != nil {
 		t.Fatal(err)

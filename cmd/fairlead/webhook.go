@@ -23,6 +23,9 @@ func newWebhookCommand(getenv func(string) string) *cobra.Command {
 			if err = flags.complete(cmd.Flags(), getenv); err != nil {
 				return err
 			}
+			if err = flags.read(); err != nil {
+				return err
+			}
 			flags.options.Log, flags.options.AccessLog = log, cmd.OutOrStdout()
 			for _, forced := range flags.options.Gates.Forced() {
 				log.Info("Feature gate switched by another", "gate", forced.Gate, "enabled", forced.Value, "because", forced.Because)

@@ -133,14 +133,16 @@ func (f *webhookFlags) complete(flags *pflag.FlagSet, getenv func(string) string
 	// A request that comes at the last moment has the whole of its time.
 	o.ShutdownGrace = time.Duration(f.timeoutSeconds) * time.Second
 	o.Version = version.String()
-	if f.bundles != "" {
-		var err error
-		if o.Policies.Bundles, err = readBundles(f.bundles); err != nil {
-			return err
-		}
-	}
 	o.Table = f.table(getenv)
 	return nil
+}
+
+// read reads the files that flags name, which are where the service runs: who reads its command line elsewhere has none.
+func (f *webhookFlags) read() (err error) {
+	if f.bundles != "" {
+		f.options.Policies.Bundles, err = readBundles(f.bundles)
+	}
+	return err
 }
 
 func (f *webhookFlags) table(getenv func(string) string) table.Config {

@@ -3,7 +3,7 @@ package terminal
 import "strings"
 
 // everyCheck names all checks, so that one that is added must be thought of here.
-const everyCheck = "version,deployments,endpoints,anchor,configurations,certificates,serving,definitions,rights,probe,namespaces,other-webhooks,leftovers,sidecarsets"
+const everyCheck = "version,deployments,endpoints,anchor,configurations,certificates,serving,definitions,rights,probe,namespaces,other-webhooks,leftovers,sidecarsets,policies"
 
 // allIsWell sees every check pass.
 func allIsWell(w *world) {
@@ -94,5 +94,17 @@ apiVersion: apps.kruise.io/v1beta1
 kind: SidecarSet
 metadata: {name: unusable, annotations: {kruise.io/sidecarset-hash: h, kruise.io/sidecarset-hash-without-image: w}}
 spec: {selector: {matchLabels: {"-": x}}}
+`
+	policySet = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: doctored, namespace: kruise-system, labels: {fairlead.io/policy: "true"}}
+data:
+  doctored.rego: |
+    # METADATA
+    # custom: {match: [{apiGroups: [""], resources: [pods]}]}
+    package doctored
+
+    deny contains "no Pod is small enough"
 `
 )

@@ -163,6 +163,10 @@ func faults(w *world) []fault {
 				w.Must("", "patch", mutating, "--type=json", "-p", `[{"op":"replace","path":"/webhooks/1/failurePolicy","value":"Ignore"}]`)
 				w.Must(unusable, "apply", "-f", "-")
 			}),
+		{name: "a set of policies that nobody has taken in", check: "policies", plant: apply(policySet), undo: remove(policySet),
+			severity: "warning", object: "ConfigMap kruise-system/doctored", says: "no status"},
+		{name: "a set of policies that nobody is asked about", check: "policies", plant: apply(policySet), undo: remove(policySet),
+			severity: "error", object: table.PoliciesName, says: "does not exist"},
 	}
 }
 

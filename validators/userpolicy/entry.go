@@ -32,6 +32,14 @@ func EntryName(set string) string {
 	return set + entrySuffix
 }
 
+// SetOf is the set that a webhook is the entry of; false for a webhook of others.
+func SetOf(entry string) (set string, ours bool) {
+	if bundle, ok := strings.CutSuffix(entry, bundleSuffix); ok {
+		return BundlePrefix + bundle, true
+	}
+	return strings.CutSuffix(entry, entrySuffix)
+}
+
 // PathOf is where a set is served.
 func PathOf(set string) string { return Below + set }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/certs/certmanager"
 	"github.com/fairlead-io/fairlead/internal/features"
+	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 const (
@@ -86,8 +87,12 @@ func judgeSecret(r *report, object, cure, key string, secret *corev1.Secret, now
 
 // checkBundles looks whether every webhook that leads to the service trusts the CA.
 func (d *Doctor) checkBundles(ctx context.Context, r *report, authority *x509.Certificate) error {
-	for _, mutating := range []bool{true, false} {
-		live, err := d.configuration(ctx, mutating)
+	for _, read := range []func() (*table.Configuration, error){
+		func() (*table.Configuration, error) { return d.configuration(ctx, true) },
+		func() (*table.Configuration, error) { return d.configuration(ctx, false) },
+		func() (*table.Configuration, error) { return d.policiesConfiguration(ctx) },
+	} {
+		live, err := read()
 		if err != nil {
 			return err
 		}

@@ -120,5 +120,5 @@ func summary(counts map[Severity]int) string {
 	if counts[Warning]+counts[Error] == 0 {
 		return "All is well."
 	}
-	return fmt.Sprintf("%d errors, %d warnings.", counts[Error], counts[Warning])
+	return terminal.Counted(counts[Error], "error") + ", " + terminal.Counted(counts[Warning], "warning") + "."
 }

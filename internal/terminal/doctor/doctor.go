@@ -107,6 +107,7 @@ var checks = []check{
 	{"other-webhooks", "no webhook of others changes Pods after admission", checkOtherWebhooks},
 	{"leftovers", "nothing of another installation is left", checkLeftovers},
 	{"sidecarsets", "all SidecarSets can be used", checkSidecarSets},
+	{"policies", "users' policies are in force and asked", checkPolicies},
 }
 
 // Names are those of all checks, in their order.

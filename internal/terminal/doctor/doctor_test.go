@@ -165,7 +165,7 @@ func TestPrint(t *testing.T) {
 error   anchor          ValidatingWebhookConfiguration kruise-anchor: it does not exist
                         means: admission is off
                         cure:  helm upgrade
-1 errors, 0 warnings.
+1 error, 0 warnings.
 `
 	var out bytes.Buffer
 	Print(terminal.NewText(&out, false), findings)

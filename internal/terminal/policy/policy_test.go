@@ -154,7 +154,7 @@ func TestTests(t *testing.T) {
 		"one takes too long":      {with("p_test.rego", good+"\ntest_slow if count([x | some x in numbers.range(0, 100000000)]) < 0\n"), []string{"--timeout", "50ms"}, 1, []string{"test_slow", "1 failed"}},
 		"one is to be written":    {with("p_test.rego", good+"\ntodo_test_more if false\n"), nil, 0, []string{"SKIP p_test.todo_test_more", "1 skipped"}},
 		"parameters are missing":  {with("settings.yaml", ""), nil, 1, []string{"FAIL p_test.test_long"}},
-		"it does not compile":     {with("p.rego", rule+"\nx := nowhere\n"), nil, 1, []string{"p.rego:10", "nowhere", "1 sets cannot be used"}},
+		"it does not compile":     {with("p.rego", rule+"\nx := nowhere\n"), nil, 1, []string{"p.rego:10", "nowhere", "1 set cannot be used"}},
 		"it reaches out":          {with("p.rego", rule+"\nx := http.send({})\n"), nil, 1, []string{"http.send", "p.rego:10"}},
 		"a test reaches out":      {with("p_test.rego", good+"\ntest_x if http.send({})\n"), nil, 1, []string{"p_test.rego:9", "http.send"}},
 		"a test is no Rego":       {with("p_test.rego", "package"), nil, 1, []string{"p_test.rego:1"}},

@@ -102,7 +102,7 @@ func counted(all summary) string {
 		}
 	}
 	if broken > 0 {
-		text += fmt.Sprintf(", %d sets cannot be used", broken)
+		text += ", " + terminal.Counted(broken, "set") + " cannot be used"
 	}
 	return text
 }

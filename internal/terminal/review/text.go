@@ -80,7 +80,7 @@ func conclusion(t *terminal.Text, r *Result) string {
 	case len(r.Patch) == 0:
 		return t.In(terminal.Good, "=> allowed, unchanged")
 	default:
-		return t.In(terminal.Good, fmt.Sprintf("=> allowed, changed (%d operations)", len(r.Patch)))
+		return t.In(terminal.Good, "=> allowed, changed ("+terminal.Counted(len(r.Patch), "operation")+")")
 	}
 }
 
