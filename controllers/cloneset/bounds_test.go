@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -54,6 +55,15 @@ func TestWhichPodsMove(t *testing.T) {
 	hook := func(s *cloneSet) {
 		s.Spec.Lifecycle = &v1beta1.Lifecycle{PreDelete: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"example.com/hold": "true"}}}
 	}
+	updates := func(s *cloneSet) {
+		s.Spec.Lifecycle = &v1beta1.Lifecycle{InPlaceUpdate: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"example.com/hold": "true"}}}
+	}
+	inGrace := func(pod *corev1.Pod) {
+		pod.Annotations = map[string]string{
+			"apps.kruise.io/inplace-update-state": `{"updateTimestamp":"2026-01-01T00:00:00Z","lastContainerStatuses":null}`,
+			"apps.kruise.io/inplace-update-grace": `{"revision":"` + v1.Name + `","graceSeconds":10}`,
+		}
+	}
 	both := func(pod *corev1.Pod) { asked(pod); unready(pod) }
 	leaving := func(pod *corev1.Pod) { held(pod); inState("PreparingDelete")(pod) }
 	for name, tt := range map[string]struct {
@@ -66,6 +76,8 @@ func TestWhichPodsMove(t *testing.T) {
 		"and is one of those to be moved":     {asked, []setEdit{limits("2", "100%", "0")}, []string{"b"}},
 		"one that prepares to go goes anyway": {leaving, []setEdit{limits("0", "100%", "0"), hook}, []string{"b", "c", "d"}},
 		"what is gone counts as unavailable":  {both, []setEdit{limits("0", "2", "0")}, []string{"b"}},
+		"one in grace waits for its end":      {inGrace, []setEdit{limits("0", "100%", "0")}, []string{"b", "c", "d"}},
+		"one that is updated has no grace":    {func(pod *corev1.Pod) { inGrace(pod); inState("Updated")(pod) }, []setEdit{limits("0", "100%", "0"), updates}, []string{"a", "b", "c", "d"}},
 	} {
 		set := newSet(append([]setEdit{image("web:2"), replicas(4), inPlace, func(s *cloneSet) {
 			s.Status.CurrentRevision, s.Status.UpdateRevision = v1.Name, v2.Name
@@ -194,5 +206,62 @@ func TestATakenIDIsNotTried(t *testing.T) {
 	w.sync()
 	if created := w.writes[before:]; created[0] != "create Pod" || slices.Contains(created[1:], "create Pod") || !slices.Contains(w.live(), "web-other") {
 		t.Errorf("%v, and the Pods are %v", created, w.live())
+	}
+}
+
+// TestIDsOfPodsThatEndAreTaken has the random source repeat the ids of a Pod that failed and of one that was released, whose
+// objects are there.
+func TestIDsOfPodsThatEndAreTaken(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	seen := &snapshot{revisions: []*appsv1.ControllerRevision{v1}}
+	seen.pods.Inactive, seen.pods.Release = []*corev1.Pod{podAt(v1, "failed")}, []*corev1.Pod{podAt(v1, "released")}
+	random := []string{"failed", "released", "other"}
+	plan, err := makePlan(newSet(replicas(1)), seen, start, Settings{}, func() string {
+		next := random[0]
+		random = random[1:]
+		return next
+	})
+	if err != nil || len(plan.Scale.Create) != 1 || plan.Scale.Create[0].Pod.Name != "web-other" {
+		t.Errorf("%v, and the plan is %v", err, describe(plan))
+	}
+}
+
+// TestOldPodsAreCreatedFirst so that they are there when only a part can be created.
+func TestOldPodsAreCreatedFirst(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	set := newSet(image("web:2"), replicas(3), limits("1", "1", "0"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	var order []string
+	for _, made := range planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}).Scale.Create {
+		order = append(order, made.Pod.Labels["controller-revision-hash"])
+	}
+	if diff := cmp.Diff([]string{v1.Name, v2.Name, v2.Name}, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestARevisionWithPodsIsKept although the history may have none but those in use.
+func TestARevisionWithPodsIsKept(t *testing.T) {
+	v1, v2, v3, v4 := at(t, "web:1", 1), at(t, "web:2", 2), at(t, "web:3", 3), at(t, "web:4", 4)
+	set := newSet(image("web:4"), replicas(3), func(s *cloneSet) {
+		s.Spec.RevisionHistoryLimit, s.Status.CurrentRevision = ptr.To[int32](0), v1.Name
+	})
+	var gone []string
+	for _, r := range planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2, v3, v4}, podAt(v1, "a"), podAt(v3, "b"), podAt(v4, "c")).Surplus {
+		gone = append(gone, r.Name)
+	}
+	if diff := cmp.Diff([]string{v2.Name}, gone); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWhatIsRefreshedIsMovedLater has a Pod whose labels are to be mended, and one whose annotation nobody can read.
+func TestWhatIsRefreshedIsMovedLater(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	set := newSet(image("web:2"), inPlace, limits("0", "100%", "0"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	mended := podAt(v1, "a", func(pod *corev1.Pod) { delete(pod.Labels, "pod-template-hash") })
+	unreadable := podAt(v1, "b", func(pod *corev1.Pod) { pod.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": "{"} })
+	p := planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}, mended, unreadable, podAt(v1, "c"))
+	if got := describe(p); !slices.Equal(got, []string{"refresh a", "refresh b", "move c" + v2.Name + "3"}) || p.Refresh[1].Err == nil {
+		t.Errorf("the plan is %v", got)
 	}
 }

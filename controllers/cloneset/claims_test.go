@@ -3,6 +3,7 @@ package cloneset
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,5 +244,41 @@ func TestClaimsGoAlthoughTheControllerStopped(t *testing.T) {
 	w.settle()
 	if diff := cmp.Diff([]string{"data-" + w.live()[0]}, w.claimNames()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestClaimsOfAPodThatFailedBeforeItsDeletion has one be asked to be deleted and evicted: the CloneSet did not delete it, so
+// that its claims are kept to be used again.
+func TestClaimsOfAPodThatFailedBeforeItsDeletion(t *testing.T) {
+	w := newWorld(t, replicas(1), claims("1Gi"), reuse)
+	w.settle()
+	w.editPod("web-id001", func(p *corev1.Pod) {
+		asked(p)
+		p.Status.Phase = corev1.PodFailed
+	})
+	w.settle()
+	if diff := cmp.Diff([]string{"data-web-id001", "data-web-id002"}, w.claimNames()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOnlyClaimsToBeReusedTakeAMark counts the writes of a deletion: the mark is for claims that would be used again.
+func TestOnlyClaimsToBeReusedTakeAMark(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edits []setEdit
+		want  []string
+	}{
+		"no claims":    {[]setEdit{reuse}, []string{"delete Pod"}},
+		"not reused":   {[]setEdit{claims("1Gi")}, []string{"delete Pod", "delete PersistentVolumeClaim"}},
+		"to be reused": {[]setEdit{claims("1Gi"), reuse}, []string{"patch Pod", "delete Pod", "delete PersistentVolumeClaim"}},
+	} {
+		w := newWorld(t, tt.edits...)
+		w.settle()
+		w.edit(replicas(2))
+		w.writes = nil
+		w.sync()
+		if got := slices.DeleteFunc(w.writes, func(s string) bool { return strings.HasSuffix(s, " CloneSet") }); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: it writes %v, want %v", name, got, tt.want)
+		}
 	}
 }

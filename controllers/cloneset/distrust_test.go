@@ -244,3 +244,67 @@ func TestABusyCloneSetIsTrustedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherPodsDoNotTellHowOldTheCacheIs has the cache show a predecessor of a Pod's name, and Pods of other CloneSets.
+func TestOtherPodsDoNotTellHowOldTheCacheIs(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	ours := *podAt(v1, "a", ownedBy("apps.kruise.io/v1beta1", "set-uid"))
+	predecessor, theirs := *ours.DeepCopy(), *podAt(v1, "theirs", ownedBy("apps.kruise.io/v1beta1", "other"))
+	predecessor.UID = "before"
+	for name, tt := range map[string]struct {
+		cached, live []corev1.Pod
+		want         bool
+	}{
+		"the same":            {[]corev1.Pod{ours}, []corev1.Pod{ours}, true},
+		"a predecessor":       {[]corev1.Pod{predecessor}, []corev1.Pod{ours}, false},
+		"others in the cache": {[]corev1.Pod{ours, theirs}, []corev1.Pod{ours}, true},
+		"others not in it":    {[]corev1.Pod{ours}, []corev1.Pod{ours, theirs}, true},
+	} {
+		if got := caughtUp(newSet(), tt.cached, tt.live, nil); got != tt.want {
+			t.Errorf("%s: caught up %v", name, got)
+		}
+	}
+}
+
+// TestANewLeaderReleasesWhatHasLeft although what is read at the API server are Pods that match the selector.
+func TestANewLeaderReleasesWhatHasLeft(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.editPod("web-id001", label("app", "mine"))
+	w.reconciler = New(w.reconciler.Options)
+	w.sync()
+	if owners := w.pods()[0].OwnerReferences; len(owners) > 0 || len(w.live()) != 4 {
+		t.Errorf("the Pod that left is owned by %v; Pods are %v", owners, w.live())
+	}
+}
+
+// TestOnlyRacesInARowAreTheCachesFault has one now and then, as any kubelet causes them.
+func TestOnlyRacesInARowAreTheCachesFault(t *testing.T) {
+	w := newWorld(t, inPlace, replicas(1), limits("0", "1", "0"))
+	w.settle()
+	for i := range 3 {
+		conflicts := 0
+		w.fail = func(verb string, obj client.Object) error {
+			if _, isPod := obj.(*corev1.Pod); isPod && verb == "status" && conflicts == 0 {
+				conflicts++
+				return apierrors.NewConflict(corev1.Resource("pods"), obj.GetName(), errors.New("changed meanwhile"))
+			}
+			return nil
+		}
+		w.edit(image(fmt.Sprint("web:", i+2)))
+		w.settle()
+		if conflicts != 1 || !w.reconciler.memory.trusts(key(w.set())) {
+			t.Errorf("after %d races with successes between them, it trusts the cache: %v", i+1, w.reconciler.memory.trusts(key(w.set())))
+		}
+	}
+}
+
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.must(w.Delete(t.Context(), w.set()))
+	w.sync()
+	if n := len(w.reconciler.memory.sets); n > 0 {
+		t.Errorf("%d CloneSets are remembered", n)
+	}
+}

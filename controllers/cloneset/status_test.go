@@ -189,6 +189,20 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestCountsAreReportedAfterTheClockWentBack does not wait for the time of the last report to come again.
+func TestCountsAreReportedAfterTheClockWentBack(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.edit(replicas(4))
+	w.sync()
+	w.clock.SetTime(w.clock.Now().Add(-time.Hour))
+	w.writes = nil
+	result, err := w.reconcile()
+	if err != nil || w.set().Status.Replicas != 4 || result.RequeueAfter > time.Second {
+		t.Errorf("it reports %d Pods and comes again in %s, %v", w.set().Status.Replicas, result.RequeueAfter, err)
+	}
+}
+
 func TestCountsAloneAreNotReportedEachTime(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

@@ -90,6 +90,13 @@ func TestWhichChangesMatter(t *testing.T) {
 		"the spec":     {func(p *corev1.Pod) { p.Generation++ }, true},
 		"its node":     {func(p *corev1.Pod) { p.Spec.NodeName = "other" }, true},
 		"its end":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"its phase":    {func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }, true},
+		"its containers' readiness": {func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue})
+		}, true},
+		"what holds it unready": {func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "KruisePodReady", Status: corev1.ConditionTrue})
+		}, true},
 		"our gate": {func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "InPlaceUpdateReady", Status: corev1.ConditionTrue})
 		}, true},
