@@ -282,3 +282,35 @@ func TestOnlyClaimsToBeReusedTakeAMark(t *testing.T) {
 		}
 	}
 }
+
+// TestAClaimThatEndsIsNotForANewPod has the cache not show the claim, and a Pod be made under its id.
+func TestAClaimThatEndsIsNotForANewPod(t *testing.T) {
+	w := newWorld(t, replicas(0), claims("1Gi"))
+	w.settle()
+	ending := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-web-id001", Finalizers: []string{"kubernetes.io/pvc-protection"}}}
+	w.must(w.Create(t.Context(), ending))
+	w.must(w.Delete(t.Context(), ending))
+	w.edit(replicas(1))
+	if _, err := w.reconcile(); !errors.Is(err, errClaimEnds) || len(w.pods()) > 0 {
+		t.Errorf("%v, and Pods are %v", err, w.live())
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{"web-id002"}, w.live()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestClaimsOfAPodThatIsGoneAlreadyGoToo has the cache still show a Pod that is to go.
+func TestClaimsOfAPodThatIsGoneAlreadyGoToo(t *testing.T) {
+	w := newWorld(t, replicas(2), claims("1Gi"), reuse, podsToDelete("web-id001"))
+	w.settle()
+	w.edit(podsToDelete("web-id002"), replicas(1))
+	pod := w.pods()[0]
+	w.editPod(pod.Name, asked) // by a leader that stopped after it deleted the Pod
+	w.stale()
+	w.must(w.Delete(t.Context(), pod))
+	w.sync()
+	if got := w.claimNames(); slices.Contains(got, "data-"+pod.Name) {
+		t.Errorf("claims are %v, of Pods %v", got, w.live())
+	}
+}

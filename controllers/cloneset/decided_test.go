@@ -173,3 +173,15 @@ func TestAFailureInPlaceIsNoReasonToRecreate(t *testing.T) {
 		t.Errorf("Pods were %v and are %v; images are %v", before, w.live(), w.byImage())
 	}
 }
+
+// TestAPodOfAnUnknownRevision cannot be updated in place: nobody knows what would have to change.
+func TestAPodOfAnUnknownRevision(t *testing.T) {
+	v2 := at(t, "web:2", 2)
+	for to, want := range map[v1beta1.PodUpdateStrategyType]bool{v1beta1.InPlaceIfPossiblePodUpdateStrategyType: true, v1beta1.InPlaceOnlyPodUpdateStrategyType: false} {
+		set := newSet(image("web:2"), replicas(1), policy(to), limits("0", "1", "0"))
+		p := planFor(t, set, start, []*appsv1.ControllerRevision{v2}, podAt(at(t, "web:0", 0), "a"))
+		if len(p.Moves) != 1 || p.Moves[0].How != Recreate || (p.Moves[0].Removal != nil) != want || (p.Moves[0].Err == nil) != want {
+			t.Errorf("%s: the plan is %v, %+v", to, describe(p), p.Moves)
+		}
+	}
+}

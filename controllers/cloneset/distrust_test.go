@@ -308,3 +308,15 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 		t.Errorf("%d CloneSets are remembered", n)
 	}
 }
+
+// TestARevisionOfAPredecessorIsLeftToIt has a CloneSet of the same name be collected.
+func TestARevisionOfAPredecessorIsLeftToIt(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.must(w.Delete(t.Context(), w.set()))
+	w.must(w.Create(t.Context(), newSet(replicas(1), func(s *cloneSet) { s.UID = "another" })))
+	w.sync()
+	if owners := w.revisions()[0].OwnerReferences; len(w.revisions()) != 1 || len(owners) != 1 || owners[0].UID != "set-uid" {
+		t.Errorf("of %d revisions the first is owned by %v", len(w.revisions()), owners)
+	}
+}

@@ -18,6 +18,10 @@ func TestTheSampleValues(t *testing.T) {
 	excluding.ExcludePreparingDelete = true
 	rollingBack := bounds(6, 5, 1, 0, free)
 	rollingBack.MayRollBack = true
+	excludingOld := bounds(5, 3, 1, 0, free)
+	excludingOld.ExcludePreparingDelete = true
+	surgingBack := bounds(6, 3, 1, 1, free)
+	surgingBack.MayRollBack = true
 	onDelete := bounds(4, 0, 0, 1, free)
 	onDelete.OnDelete = true
 	for name, tt := range map[string]struct {
@@ -47,13 +51,19 @@ func TestTheSampleValues(t *testing.T) {
 		"6,0,0,3 paused":          {bounds(6, 0, 0, 0, free), Group{Available: 6}, Group{}, Plan{Update: 6, Cap: 0}},
 		"5,3,1,0 update=current":  {bounds(5, 3, 1, 0, free), Group{Available: 2}, Group{Available: 3}, Plan{Cap: 1}},
 		// From the traces of §4.4: surge Pods are scaled in from the old side as new ones become available.
-		"5,3,1,1 old 4a new 2a":       {bounds(5, 3, 1, 1, free), Group{Available: 4}, Group{Available: 2}, Plan{Excess: 1, ExcessOld: 1, Update: 0, ReadyQuota: 2, Cap: 2}},
-		"4,0,0,1 old 4a new 1a":       {bounds(4, 0, 0, 1, free), Group{Available: 4}, Group{Available: 1}, Plan{Update: 3, Cap: 1}},
-		"6,50%,2,50% old 6a new 3a":   {bounds(6, 3, 2, 3, free), Group{Available: 6}, Group{Available: 3}, Plan{Excess: 3, ExcessOld: 3, ReadyQuota: 5, Cap: 5}},
-		"027: 8,6,0,4 old 8a":         {bounds(8, 6, 0, 4, free), Group{Available: 8}, Group{}, Plan{Need: 2, Create: 2, Update: 2, Cap: 0}},
-		"027: scaled to 10":           {bounds(10, 6, 0, 5, free), Group{Available: 6}, Group{Available: 2}, Plan{Need: 2, Create: 2, Cap: -2}},
-		"027: scaled to 7":            {bounds(7, 6, 0, 4, free), Group{Available: 6}, Group{Available: 4}, Plan{Excess: 3, ReadyQuota: 3, Cap: 3}},
-		"027: partition to half":      {bounds(7, 4, 0, 4, free), Group{Available: 6}, Group{Available: 1}, Plan{Need: 2, Create: 2, Update: 2, Cap: 0}},
+		"5,3,1,1 old 4a new 2a":     {bounds(5, 3, 1, 1, free), Group{Available: 4}, Group{Available: 2}, Plan{Excess: 1, ExcessOld: 1, Update: 0, ReadyQuota: 2, Cap: 2}},
+		"4,0,0,1 old 4a new 1a":     {bounds(4, 0, 0, 1, free), Group{Available: 4}, Group{Available: 1}, Plan{Update: 3, Cap: 1}},
+		"6,50%,2,50% old 6a new 3a": {bounds(6, 3, 2, 3, free), Group{Available: 6}, Group{Available: 3}, Plan{Excess: 3, ExcessOld: 3, ReadyQuota: 5, Cap: 5}},
+		"027: 8,6,0,4 old 8a":       {bounds(8, 6, 0, 4, free), Group{Available: 8}, Group{}, Plan{Need: 2, Create: 2, Update: 2, Cap: 0}},
+		"027: scaled to 10":         {bounds(10, 6, 0, 5, free), Group{Available: 6}, Group{Available: 2}, Plan{Need: 2, Create: 2, Cap: -2}},
+		"027: scaled to 7":          {bounds(7, 6, 0, 4, free), Group{Available: 6}, Group{Available: 4}, Plan{Excess: 3, ReadyQuota: 3, Cap: 3}},
+		"027: partition to half":    {bounds(7, 4, 0, 4, free), Group{Available: 6}, Group{Available: 1}, Plan{Need: 2, Create: 2, Update: 2, Cap: 0}},
+		// A surge for what is doomed, and what is not counted, are of the side that they are for.
+		"a surge for an old one":      {bounds(5, 3, 0, 1, free), Group{Available: 2, Doomed: 1}, Group{Available: 2}, Plan{Need: 1, Create: 1, CreateOld: 1}},
+		"a surge for a new one":       {bounds(5, 3, 0, 1, free), Group{Available: 3}, Group{Available: 1, Doomed: 1}, Plan{Need: 1, Create: 1}},
+		"an old one is not counted":   {excludingOld, Group{Available: 2, PreparingDelete: 1}, Group{Available: 2}, Plan{Need: 1, Create: 1, CreateOld: 1, Cap: 1}},
+		"too many, of which one goes": {bounds(4, 2, 1, 0, free), Group{Available: 3, Doomed: 1}, Group{Available: 3}, Plan{Excess: 2, ExcessOld: 1, ReadyQuota: 4, Cap: 4}},
+		"too many, with a surge back": {surgingBack, Group{Available: 2, PreparingDelete: 3}, Group{Available: 4}, Plan{Excess: 2, ExcessOld: 1, ReadyQuota: 1, Update: -1, Cap: 4}},
 		"partition beyond replicas":   {bounds(3, 3, 1, 2, free), Group{Available: 3}, Group{}, Plan{Cap: 1}},
 		"a throttled create is old":   {bounds(8, 5, 1, 0, 1), Group{}, Group{}, Plan{Need: 8, Create: 1, CreateOld: 1, Cap: -7}},
 		"no replicas and many doomed": {bounds(0, 0, 0, 0, free), Group{}, Group{Doomed: 3, Available: 1}, Plan{Excess: 1, ReadyQuota: 4, Cap: 4}},

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,7 @@ func TestSort(t *testing.T) {
 func TestPatchesOfOwners(t *testing.T) {
 	p := pod("p", ref("v1", "Node", "9"), ours)
 	p.OwnerReferences[0].Controller = nil
+	p.UID, p.ResourceVersion = "p-uid", "7"
 	patched := func(data []byte) []metav1.OwnerReference {
 		t.Helper()
 		raw, err := json.Marshal(p)
@@ -93,6 +95,11 @@ func TestPatchesOfOwners(t *testing.T) {
 	data, err := ReleasePatch(p, "u1").Data(p)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, want := range []string{`"uid":"p-uid"`, `"resourceVersion":"7"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("the patch is of any Pod of its name, or any version: %s", data)
+		}
 	}
 	both := p.OwnerReferences
 	if diff := cmp.Diff(both[:1], patched(data)); diff != "" {

@@ -3,6 +3,7 @@ package inplace
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/controllers/podset/patched"
+	"github.com/fairlead-io/fairlead/controllers/podset/podpatch"
+	"github.com/fairlead-io/fairlead/controllers/podset/runtimemeta"
 )
 
 func images(pairs ...string) *Change {
@@ -340,5 +343,70 @@ func TestABatchOfResourcesAloneIsApplied(t *testing.T) {
 	pod = patched.Pod(t, pod, r.Patch)
 	if got := pod.Spec.Containers[1].Resources.Requests["cpu"]; got.String() != "2" {
 		t.Errorf("the request is %s", got.String())
+	}
+}
+
+// TestEveryWriteIsOfTheVersionThatWasRead of the Pod: at the beginning, at the end of grace, for a later batch.
+func TestEveryWriteIsOfTheVersionThatWasRead(t *testing.T) {
+	guarded := func(what string, patch *podpatch.Patch) {
+		t.Helper()
+		data, err := json.Marshal(patch)
+		if err != nil || !strings.Contains(string(data), `"resourceVersion":"5"`) {
+			t.Errorf("%s: %s (%v)", what, data, err)
+		}
+	}
+	write, err := Begin(running(template()), images("app", "app:2"), "set-new", 0, now, Server{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded("the beginning", write.Patch)
+	pod := begin(t, running(template()), images("app", "app:2"), 10)
+	guarded("the end of grace", refresh(t, pod, now.Add(time.Minute)).Patch)
+	pod = begin(t, running(template(prioritized)), images("app", "app:2", "side", "side:2"), 0)
+	guarded("a later batch", refresh(t, kubelet(pod, "app"), now).Patch)
+}
+
+// TestANewerUpdateEndsGrace if it has no grace period itself: what was put off would be done to the newer Pod.
+func TestANewerUpdateEndsGrace(t *testing.T) {
+	pod := begin(t, running(template()), images("app", "app:2"), 10)
+	if pod = begin(t, pod, images("app", "app:3"), 0); InGrace(pod) || pod.Spec.Containers[0].Image != "app:3" {
+		t.Errorf("after the newer update annotations are %v", pod.Annotations)
+	}
+}
+
+// TestEnvFromMetadataIsWhatTheReportSays has the daemon report first the container that was there, and then the new one.
+func TestEnvFromMetadataIsWhatTheReportSays(t *testing.T) {
+	pod := running(template())
+	hashes := func() string {
+		report := runtimemeta.Containers{}
+		for i := range pod.Spec.Containers {
+			c := &pod.Spec.Containers[i]
+			report.Containers = append(report.Containers, runtimemeta.Container{Name: c.Name, ContainerID: "c://" + c.Name, Hashes: runtimemeta.Hashes{
+				ExtractedEnvFromMetadataHash: runtimemeta.EnvHash(c, func(ref runtimemeta.FieldRef, _ string) string {
+					if ref.Annotation {
+						return pod.Annotations[ref.Key]
+					}
+					return pod.Labels[ref.Key]
+				}),
+			}})
+		}
+		return encode(report)
+	}
+	before := hashes()
+	pod = begin(t, pod, &Change{Env: map[string]Metadata{"app": {Labels: map[string]string{"version": "2"}}}}, 0)
+	if pod.Annotations["apps.kruise.io/runtime-containers-meta"] = before; Complete(pod) {
+		t.Error("it is complete while the container runs with its old env")
+	}
+	if pod.Annotations["apps.kruise.io/runtime-containers-meta"] = hashes(); !Complete(pod) {
+		t.Error("it is not complete although the container runs with its new env")
+	}
+}
+
+// TestAnImageThatIsThereAlreadyIsNotWaitedFor although the runtime says its name in another way.
+func TestAnImageThatIsThereAlreadyIsNotWaitedFor(t *testing.T) {
+	pod := running(template())
+	pod.Status.ContainerStatuses[0].Image = "sha256:0123"
+	if pod = begin(t, pod, images("app", "app:1"), 0); !Complete(pod) {
+		t.Errorf("it waits for a change that there is not: %v", pod.Annotations)
 	}
 }

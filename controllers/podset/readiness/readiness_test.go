@@ -147,6 +147,19 @@ func TestCloseAndOpen(t *testing.T) {
 	}
 }
 
+// TestWhatElseIsSaidOfAnOpenGateGoes has the condition be True, with a reason or a message that OpenKruise or a person left.
+func TestWhatElseIsSaidOfAnOpenGateGoes(t *testing.T) {
+	reason := condition("InPlaceUpdateReady", "True", "")
+	reason.Reason = "StartInPlaceUpdate"
+	for _, c := range []corev1.PodCondition{reason, condition("InPlaceUpdateReady", "True", "by hand")} {
+		pod := gated(c)
+		open := sent(t, pod, OpenAfterUpdate(pod, now))
+		if diff := cmp.Diff([]string{"True", "", "", "before"}, states(open)["InPlaceUpdateReady"]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestReadyIsTheKubelets(t *testing.T) {
 	for name, pod := range map[string]*corev1.Pod{
 		"already False":            gated(condition("Ready", "False", "kubelet")),
