@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -40,7 +41,7 @@ func TestRego(t *testing.T) {
 	defer store.Abort(t.Context(), txn)
 	outcomes := make(denials)
 	results, err := tester.NewRunner().SetParallel(1).SetStore(store).AddCustomBuiltins(builtins).SetModules(modules).RaiseBuiltinErrors(false).
-		SetCoverageQueryTracer(outcomes).RunTests(t.Context(), txn)
+		SetCoverageQueryTracer(outcomes).SetTimeout(patience).RunTests(t.Context(), txn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,9 @@ func TestRego(t *testing.T) {
 		outcomes.check(t, name, module, modules)
 	}
 }
+
+// patience is for a machine that does much else: what hangs is found as well.
+const patience = time.Minute
 
 // denials are the deny rules, by location, that some test in Rego made an outcome.
 type denials map[string]bool
