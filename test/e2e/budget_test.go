@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/images"
-	"github.com/fairlead-io/fairlead/test/installation"
 )
 
 const orderService = `
@@ -60,16 +58,7 @@ spec:
 // their node.
 func TestBudget(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
-	if err := images.PushAll(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	tag, err := installation.PushImage(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := installation.Upgrade(t.Context(), c, tag); err != nil {
-		t.Fatal(err)
-	}
+	install(t, c)
 	apply(t, c, orderService)
 	kubectl(t, c, "-n", "prod", "rollout", "status", "deployment/order-service", "--timeout=3m")
 	b := &shopBudget{T: t, Cluster: c, name: "order-service-pub"}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/images"
 	"github.com/fairlead-io/fairlead/test/installation"
 )
 
@@ -24,17 +23,8 @@ func TestCloneSetGates(t *testing.T) {
 		t.Skip("not among the short tests")
 	}
 	c := cluster.ForTest(t, cluster.Options{Nodes: 1})
-	if err := images.PushAll(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	tag, err := installation.PushImage(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const gates = `featureGates=ImagePullJobGate=true\,PreDownloadImageForInPlaceUpdate=true\,InPlaceWorkloadVerticalScaling=true`
-	if err := installation.Upgrade(t.Context(), c, tag, gates); err != nil {
-		t.Fatal(err)
-	}
+	install(t, c, gates)
 	w := newCloneSets(t, c)
 	w.replicasAreNew()
 	t.Run("parts", func(t *testing.T) {

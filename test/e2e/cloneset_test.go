@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/images"
 	"github.com/fairlead-io/fairlead/test/installation"
 )
 
@@ -17,16 +16,7 @@ import (
 // must be free of errors.
 func TestCloneSets(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
-	if err := images.PushAll(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	tag, err := installation.PushImage(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := installation.Upgrade(t.Context(), c, tag); err != nil {
-		t.Fatal(err)
-	}
+	install(t, c)
 	w := newCloneSets(t, c)
 	w.replicasAreNew()
 	parts := []struct {

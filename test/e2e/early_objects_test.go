@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/images"
 	"github.com/fairlead-io/fairlead/test/installation"
 )
 
@@ -30,16 +29,7 @@ func TestObjectsBeforeTheProduct(t *testing.T) {
 	kubectl(t, c, "apply", "-f", early)
 	missing := []string{"workloadspreads.apps.kruise.io", "nodepodprobes.apps.kruise.io"}
 	kubectl(t, c, append([]string{"delete", "crd"}, missing...)...)
-	if err := images.PushAll(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	tag, err := installation.PushImage(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := installation.Upgrade(t.Context(), c, tag, "crds.managed=false"); err != nil {
-		t.Fatal(err)
-	}
+	install(t, c, "crds.managed=false")
 	earlySidecarIsInjected(t, c)
 	for _, name := range missing {
 		kubectl(t, c, "apply", "--server-side", "-f", filepath.Join(definitions, definitionFile(name)))

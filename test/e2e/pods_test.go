@@ -8,24 +8,13 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
-	"github.com/fairlead-io/fairlead/test/images"
-	"github.com/fairlead-io/fairlead/test/installation"
 )
 
 // TestPods runs what admission makes of Pods on real nodes: sidecars run and can be entered, ordered containers start in
 // order, and a Pod of a workload of ours turns Ready through its gate. Then it tries what admission refuses and captures.
 func TestPods(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
-	if err := images.PushAll(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	tag, err := installation.PushImage(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := installation.Upgrade(t.Context(), c, tag); err != nil {
-		t.Fatal(err)
-	}
+	install(t, c)
 	t.Run("sidecars", func(t *testing.T) { sidecarsRun(t, c) })
 	t.Run("ordered containers", func(t *testing.T) { orderedContainersStartInOrder(t, c) })
 	t.Run("readiness gate", func(t *testing.T) { gateOpens(t, c) })
