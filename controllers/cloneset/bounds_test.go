@@ -265,3 +265,21 @@ func TestWhatIsRefreshedIsMovedLater(t *testing.T) {
 		t.Errorf("the plan is %v", got)
 	}
 }
+
+// TestNoMorePodsAreKeptThanAreMissing has two prepare for their deletion, of which one is needed after all.
+func TestNoMorePodsAreKeptThanAreMissing(t *testing.T) {
+	v1 := at(t, "web:1", 1)
+	leaving := func(pod *corev1.Pod) { held(pod); inState("PreparingDelete")(pod) }
+	hook := func(s *cloneSet) {
+		s.Spec.Lifecycle = &v1beta1.Lifecycle{PreDelete: &v1beta1.LifecycleHook{LabelsHandler: map[string]string{"example.com/hold": "true"}}}
+	}
+	for n, want := range map[int32][]string{2: nil, 3: {"c"}, 4: {"c", "d"}} {
+		var kept []string
+		for _, pod := range planFor(t, newSet(replicas(n), hook), start, []*appsv1.ControllerRevision{v1}, podAt(v1, "a"), podAt(v1, "b"), podAt(v1, "c", leaving), podAt(v1, "d", leaving)).Scale.Undelete {
+			kept = append(kept, pod.Name)
+		}
+		if diff := cmp.Diff(want, kept); diff != "" {
+			t.Errorf("%d replicas: %s", n, diff)
+		}
+	}
+}

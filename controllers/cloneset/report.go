@@ -32,7 +32,7 @@ func (r *Reconciler) report(ctx context.Context, set *v1beta1.CloneSet, p *Plan,
 	}
 	set = set.DeepCopy()
 	wait, err := r.writeStatus(ctx, set, status, now)
-	if err != nil || set.DeletionTimestamp != nil {
+	if err != nil {
 		return wait, err
 	}
 	return wait, errors.Join(r.prune(ctx, set, p), r.truncate(ctx, p))

@@ -308,9 +308,10 @@ func TestResources(t *testing.T) {
 		t.Error("more CPU takes the Pod out of service")
 	}
 	memory := &Change{Resources: map[string]corev1.ResourceRequirements{"side": {Requests: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}}
+	limit := &Change{Resources: map[string]corev1.ResourceRequirements{"side": {Limits: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}}
 	with := &Change{Resources: change.Resources, Images: map[string]string{"app": "app:2"}}
 	metadata := &Change{Metadata: map[string]any{"labels": map[string]any{"x": "y"}}}
-	if !memory.MustLeaveService(pod) || !with.MustLeaveService(pod) || !metadata.MustLeaveService(pod) {
+	if !memory.MustLeaveService(pod) || !limit.MustLeaveService(pod) || !with.MustLeaveService(pod) || !metadata.MustLeaveService(pod) {
 		t.Error("a change that restarts containers, or metadata, leaves the Pod in service")
 	}
 	write, err := Begin(pod, change, "set-new", 0, now, Server{Resize: true})
