@@ -42,17 +42,18 @@ func (g guards) patch(verb string, obj client.Object, patch client.Patch) {
 	if err := json.Unmarshal(data, &sent); err != nil {
 		g.Fatal(err)
 	}
-	what := fmt.Sprintf("%s %T", verb, obj)
+	parts := []string{verb, fmt.Sprintf("%T", obj)}
+	for _, c := range sent.Status.Conditions {
+		parts = append(parts, fmt.Sprintf("%s=%s", c.Type, c.Status))
+	}
+	if state, has := sent.Metadata.Labels["lifecycle.apps.kruise.io/state"]; has {
+		parts = append(parts, fmt.Sprint("to ", state))
+	}
+	what := strings.Join(parts, " ")
+	g.seen[what] = true
 	if _, isPod := obj.(*corev1.Pod); isPod && sent.Metadata.UID != obj.GetUID() {
 		g.Errorf("%s: it is for the Pod with UID %q: %s", what, sent.Metadata.UID, data)
 	}
-	for _, c := range sent.Status.Conditions {
-		what += fmt.Sprintf(" %s=%s", c.Type, c.Status)
-	}
-	if state, has := sent.Metadata.Labels["lifecycle.apps.kruise.io/state"]; has {
-		what += fmt.Sprint(" to ", state)
-	}
-	g.seen[what] = true
 	marks := sent.Metadata.Labels["apps.kruise.io/pre-predownload-created"] != nil || sent.Metadata.Labels["apps.kruise.io/image-predownload-ignored"] != nil
 	if sent.Metadata.ResourceVersion == "" && !marks && !strings.Contains(what, "InPlaceUpdateReady=False") {
 		g.Errorf("%s: it is for any version: %s", what, data)

@@ -153,7 +153,7 @@ func isFault(err error) bool { return err != nil && !isRace(err) && !ofEndingNam
 
 // firstFault is the first of the joined errors that is for users to know, nil if none is.
 func firstFault(err error) error {
-	if joined, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // what an error wraps is part of its text
+	if joined, several := err.(interface{ Unwrap() []error }); several {
 		for _, e := range joined.Unwrap() {
 			if fault := firstFault(e); fault != nil {
 				return fault
