@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 )
 
 const (
@@ -36,6 +38,9 @@ type remembered struct {
 	ids   ids
 	// pods is how many Pods it had at the last sync.
 	pods int
+	// progress is that of its Pods at the last sync, by UID: of most of them the next sync finds no newer version. It is
+	// replaced and never changed.
+	progress map[types.UID]*inplace.Progress
 	// batch is how many Pods to create at first, after a sync that created some.
 	batch int
 	// reported is when the status was written last.
@@ -101,6 +106,22 @@ func (m *memory) raced(key types.NamespacedName) (delay time.Duration) {
 		}
 	})
 	return delay
+}
+
+// progress is that of Pods, read anew of those that have changed since the last sync.
+func (m *memory) progress(key types.NamespacedName, pods []*corev1.Pod) map[types.UID]*inplace.Progress {
+	var last map[types.UID]*inplace.Progress
+	m.with(key, func(r *remembered) { last = r.progress })
+	progress := make(map[types.UID]*inplace.Progress, len(pods))
+	for _, pod := range pods {
+		known := last[pod.UID]
+		if !known.IsOf(pod) {
+			known = inplace.ProgressOf(pod)
+		}
+		progress[pod.UID] = known
+	}
+	m.with(key, func(r *remembered) { r.progress, r.pods = progress, len(pods) })
+	return progress
 }
 
 // pause is how long to gather events of the CloneSet's Pods.

@@ -10,11 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/claim"
+	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
@@ -25,6 +27,8 @@ type snapshot struct {
 	claims []*corev1.PersistentVolumeClaim
 	// revisions are the CloneSet's, the oldest first.
 	revisions []*appsv1.ControllerRevision
+	// progress is how far the updates in place of active Pods are, by UID.
+	progress map[types.UID]*inplace.Progress
 	// jobs are the ImagePullJobs of the CloneSet; jobsRead tells whether they are known.
 	jobs     []*v1beta1.ImagePullJob
 	jobsRead bool
@@ -37,6 +41,14 @@ type snapshot struct {
 	unmade, ended []string
 	// doubtful tells that the cache does not show yet what the API server has.
 	doubtful bool
+}
+
+// progressOf is how far the update in place of a Pod is.
+func (s *snapshot) progressOf(pod *corev1.Pod) *inplace.Progress {
+	if known := s.progress[pod.UID]; known.IsOf(pod) {
+		return known
+	}
+	return inplace.ProgressOf(pod)
 }
 
 // observe reads all that a sync depends on.
@@ -61,7 +73,7 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 		return nil, err
 	}
 	r.observeJobs(ctx, reader, set, s)
-	r.memory.with(key(set), func(m *remembered) { m.pods = len(s.pods.Active) })
+	s.progress = r.memory.progress(key(set), s.pods.Active)
 	s.unmade, s.ended = r.memory.idsOf(set, s.pods)
 	return s, observeNames(ctx, reader, set, s)
 }

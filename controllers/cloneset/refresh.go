@@ -69,7 +69,8 @@ func (p *planner) target() (*appsv1.ControllerRevision, bool) {
 
 func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, moving bool) Refresh {
 	r := Refresh{Pod: pod}
-	step, err := inplace.Refresh(pod, p.now, p.settings.Server)
+	progress := p.seen.progressOf(pod)
+	step, err := inplace.Refresh(pod, progress, p.now, p.settings.Server)
 	if err != nil {
 		return Refresh{Pod: pod, Err: err}
 	}
@@ -87,7 +88,7 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 	r.Conditions = append(r.Conditions, readiness.Release(pod, p.now, lifecycle.Stale(pod)...)...)
 	patch := podpatch.New(pod).Guard(pod)
 	// A Pod that is not to be moved is where it is to be, as when the partition was raised while it prepared.
-	facts := lifecycle.Facts{AtTarget: !moving || isAt(pod, target), Updated: inplace.Complete(pod)}
+	facts := lifecycle.Facts{AtTarget: !moving || isAt(pod, target), Updated: progress.Complete()}
 	if next, moves := lifecycle.Next(pod, lifecycle.HooksOf(p.set.Spec.Lifecycle), facts); moves {
 		lifecycle.Enter(patch, next, p.now)
 	}

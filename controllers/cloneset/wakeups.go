@@ -87,9 +87,7 @@ func matters(old, updated *corev1.Pod) bool {
 // updatingInPlace is a Pod of which every change may be the one that completes its update, or lets it go on. The gate of one
 // whose resources change stays open: that its update was not seen to be complete is in its state alone.
 func updatingInPlace(pod *corev1.Pod) bool {
-	if podstate.Lifecycle(pod) == v1beta1.LifecycleStateUpdating || inplace.InGrace(pod) || !inplace.Complete(pod) {
-		return true
-	}
-	state, err := inplace.ReadState(pod)
-	return err != nil || state != nil && !podstate.IsTrue(pod, v1beta1.InPlaceUpdateReady)
+	progress := inplace.ProgressOf(pod)
+	return podstate.Lifecycle(pod) == v1beta1.LifecycleStateUpdating || !progress.Complete() ||
+		progress.Began() && !podstate.IsTrue(pod, v1beta1.InPlaceUpdateReady)
 }

@@ -198,9 +198,10 @@ func (r *Reconciler) elsewhere(ctx context.Context, budget *pub.Budget, pods []*
 	return func(pod *corev1.Pod) bool { return others[pod.UID] }, failed
 }
 
-func (r *Reconciler) budgets(ctx context.Context, namespace string) ([]policyv1beta1.PodUnavailableBudget, error) {
+func (r *Reconciler) budgets(ctx context.Context, namespace string, options ...client.ListOption) ([]policyv1beta1.PodUnavailableBudget, error) {
 	list := &policyv1beta1.PodUnavailableBudgetList{}
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	options = append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	if err := r.List(ctx, list, options...); err != nil {
 		return nil, fmt.Errorf("listing PodUnavailableBudgets: %w", err)
 	}
 	return list.Items, nil

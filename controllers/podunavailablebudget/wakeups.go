@@ -59,7 +59,7 @@ func (r *Reconciler) podEvents() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			old, isPod := e.ObjectOld.(*corev1.Pod)
 			updated, isPodToo := e.ObjectNew.(*corev1.Pod)
-			if !isPod || !isPodToo || !matters(old, updated) {
+			if !isPod || !isPodToo || !r.anyBudgets(ctx, updated.Namespace) || !matters(old, updated) {
 				return
 			}
 			wake(ctx, q, updated)
@@ -68,6 +68,13 @@ func (r *Reconciler) podEvents() handler.EventHandler {
 			}
 		},
 	}
+}
+
+// anyBudgets tells whether a namespace may have budgets. To ask first is far cheaper than to compare two versions of a Pod, and
+// most namespaces have none. It waits for no write of our own: those make no budgets.
+func (r *Reconciler) anyBudgets(ctx context.Context, namespace string) bool {
+	budgets, err := r.budgets(ctx, namespace, client.DisableReadYourWritesConsistency)
+	return err != nil || len(budgets) > 0
 }
 
 func matters(old, updated *corev1.Pod) bool {

@@ -9,16 +9,7 @@ import (
 
 // Complete tells whether nothing of an in-place update is left to do or to wait for. A Pod that was never updated in
 // place is complete.
-func Complete(pod *corev1.Pod) bool {
-	if InGrace(pod) {
-		return false
-	}
-	state, err := ReadState(pod)
-	if err != nil {
-		return false
-	}
-	return state == nil || state.next().empty() && state.batchComplete(pod)
-}
+func Complete(pod *corev1.Pod) bool { return ProgressOf(pod).Complete() }
 
 func (w work) empty() bool { return len(w.images)+len(w.env)+len(w.resources) == 0 }
 

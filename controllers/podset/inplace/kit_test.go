@@ -90,7 +90,7 @@ func begin(t testing.TB, pod *corev1.Pod, c *Change, grace int32) *corev1.Pod {
 
 func refresh(t testing.TB, pod *corev1.Pod, at time.Time) Refreshed {
 	t.Helper()
-	r, err := Refresh(pod, at, Server{})
+	r, err := Refresh(pod, ProgressOf(pod), at, Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

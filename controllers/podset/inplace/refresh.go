@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -21,32 +22,34 @@ type Refreshed struct {
 	Open bool
 }
 
-// Refresh looks how far the update of a Pod is (§5.7). A Pod that is not updated in place has its gate opened: that is
-// how a new Pod becomes ready.
-func Refresh(pod *corev1.Pod, now time.Time, server Server) (Refreshed, error) {
-	state, err := ReadState(pod)
-	if err != nil {
+// Refresh looks how far the update of a Pod is (§5.7), of which progress was read. A Pod that is not updated in place has its
+// gate opened: that is how a new Pod becomes ready.
+func Refresh(pod *corev1.Pod, progress *Progress, now time.Time, server Server) (Refreshed, error) {
+	if err := cmp.Or(progress.stateErr, progress.graceErr); err != nil {
 		return Refreshed{}, err
 	}
-	grace, err := ReadGrace(pod)
-	if err != nil {
-		return Refreshed{}, err
-	}
-	switch {
-	case grace != nil:
-		return endGrace(pod, state, grace, now, server)
+	switch state := progress.state; {
+	case progress.grace != nil:
+		return endGrace(pod, state, progress.grace, now, server)
 	case state == nil:
 		return Refreshed{Open: true}, nil
-	case !state.batchComplete(pod):
+	case !progress.batchDone:
 		return Refreshed{}, nil
-	case state.next().empty():
-		return Refreshed{Open: true}, nil
 	case !state.readyForNext(pod):
 		return Refreshed{}, nil
 	}
 	patch := podpatch.New(pod).Guard(pod)
 	removeLegacy(patch, pod)
-	return Refreshed{Write: state.apply(pod, patch, state.next(), now, server)}, nil
+	return applied(pod, patch, progress.state.next(), now, server)
+}
+
+// applied applies work to the state as the Pod has it: what was read of it before is others' too.
+func applied(pod *corev1.Pod, patch *podpatch.Patch, todo work, now time.Time, server Server) (Refreshed, error) {
+	state, err := ReadState(pod)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	return Refreshed{Write: state.apply(pod, patch, todo, now, server)}, nil
 }
 
 func (s *State) readyForNext(pod *corev1.Pod) bool {
@@ -80,7 +83,7 @@ func endGrace(pod *corev1.Pod, state *State, grace *Grace, now time.Time, server
 	}
 	patch.Metadata(metadata)
 	todo := work{images: grace.ContainerImages, env: grace.ContainerRefMetadata, resources: grace.ContainerResources}
-	return Refreshed{Write: state.apply(pod, patch, todo, now, server)}, nil
+	return applied(pod, patch, todo, now, server)
 }
 
 // roundUp is to whole seconds, which is what updateTimestamp is precise to.

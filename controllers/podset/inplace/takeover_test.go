@@ -78,7 +78,7 @@ func TestEveryPodOfTheReferenceIsComplete(t *testing.T) {
 	read(t, "2-updated/pods.yaml", &pods)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if r, err := Refresh(pod, now, Server{}); err != nil || !r.Open || r.Patch != nil {
+		if r, err := Refresh(pod, ProgressOf(pod), now, Server{}); err != nil || !r.Open || r.Patch != nil {
 			t.Errorf("%s: %+v, %v", pod.Name, r, err)
 		}
 	}

@@ -171,7 +171,7 @@ func TestGraceIsVoidForAnotherRevision(t *testing.T) {
 func TestGraceWithoutStateIsAnError(t *testing.T) {
 	pod := begin(t, running(template()), images("app", "app:2"), 10)
 	delete(pod.Annotations, "apps.kruise.io/inplace-update-state")
-	if _, err := Refresh(pod, now.Add(time.Hour), Server{}); err == nil {
+	if _, err := Refresh(pod, ProgressOf(pod), now.Add(time.Hour), Server{}); err == nil {
 		t.Error("it is none")
 	}
 }
