@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -25,8 +26,10 @@ type outcome struct {
 	scaleErr, updateErr, otherErr error
 	// scaled and moved tell whether these steps were come to: only then is the absence of an error a success.
 	scaled, moved bool
-	// raceErr is one of the races with other writers that some Pods lost. They are looked at again; the others went on.
+	// raceErr is one of the races with other writers that some Pods lost, and lost has the versions of all those Pods by their
+	// names. They are looked at again; the others went on.
 	raceErr error
+	lost    map[string]string
 	// over tells whether the part of the sync that is under way has had its time.
 	over func() bool
 	// collided tells that the revision's name is taken by other data.
@@ -41,8 +44,18 @@ func (o *outcome) changed() bool { return o.written > 0 || o.collided }
 
 func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr, o.raceErr) }
 
+// podRaceError is a race about one of many Pods.
+type podRaceError struct{ error }
+
+func (e *podRaceError) Unwrap() error { return e.error }
+
+// ofPods tells whether all that went wrong are races about single Pods.
+func ofPods(err error) bool {
+	return every(err, func(e error) bool { var of *podRaceError; return errors.As(e, &of) })
+}
+
 // forEach does n things to as many Pods in parallel. A race about one of them is nothing that the others would meet too.
-func (o *outcome) forEach(n int, do func(i int) error) (succeeded int, err error) {
+func (o *outcome) forEach(n int, pod func(i int) *corev1.Pod, do func(i int) error) (succeeded int, err error) {
 	var mutex sync.Mutex
 	raced := 0
 	succeeded, err = inParallel(n, o.over, func(i int) error {
@@ -52,7 +65,11 @@ func (o *outcome) forEach(n int, do func(i int) error) (succeeded int, err error
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		o.raceErr = err
+		if o.lost == nil {
+			o.lost = map[string]string{}
+		}
+		o.lost[pod(i).Name] = pod(i).ResourceVersion
+		o.raceErr = &podRaceError{err}
 		raced++
 		return nil
 	})

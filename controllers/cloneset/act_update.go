@@ -23,7 +23,9 @@ import (
 )
 
 func (r *Reconciler) refresh(ctx context.Context, p *Plan, o *outcome) {
-	n, err := o.forEach(len(p.Refresh), func(i int) error { return r.refreshOne(ctx, p.Refresh[i]) })
+	n, err := o.forEach(len(p.Refresh), func(i int) *corev1.Pod { return p.Refresh[i].Pod }, func(i int) error {
+		return r.refreshOne(ctx, p.Refresh[i])
+	})
 	o.written += n
 	o.updateErr = errors.Join(o.updateErr, err)
 }
@@ -96,7 +98,7 @@ func (r *Reconciler) move(ctx context.Context, set *v1beta1.CloneSet, p *Plan, o
 	o.moved = true
 	var mutex sync.Mutex
 	refused := false
-	n, err := o.forEach(len(p.Moves), func(i int) error {
+	n, err := o.forEach(len(p.Moves), func(i int) *corev1.Pod { return p.Moves[i].Pod }, func(i int) error {
 		wait, err := r.moveOne(ctx, set, p.Moves[i], o)
 		mutex.Lock()
 		defer mutex.Unlock()

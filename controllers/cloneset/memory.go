@@ -35,7 +35,9 @@ type remembered struct {
 	doubtful int
 	// races is how many syncs in a row have met another writer.
 	races int
-	ids   ids
+	// lost has the versions of the Pods, by name, that were refused as old in the last sync.
+	lost map[string]string
+	ids  ids
 	// pods is how many Pods it had at the last sync.
 	pods int
 	// progress is that of its Pods at the last sync, by UID: of most of them the next sync finds no newer version. It is
@@ -97,15 +99,29 @@ func (m *memory) doubts(key types.NamespacedName, live []corev1.Pod) (floor map[
 }
 
 // raced is when to look again after a race. After the second in a row the cache is to blame: it does not show what was
-// written before the first.
-func (m *memory) raced(key types.NamespacedName) (delay time.Duration) {
+// written before the first. That says nothing if the races were about single Pods: of thousands that kubelets report on
+// there is another one at every sync, and lostAgain tells.
+func (m *memory) raced(key types.NamespacedName, ofPods bool) (delay time.Duration) {
 	m.with(key, func(r *remembered) {
 		delay = min(conflictDelay<<min(r.races, maxDoublings), longestConflict)
-		if r.races++; r.races > 1 && r.trusted {
+		if r.races++; r.races > 1 && !ofPods && r.trusted {
 			r.trusted, r.floor, r.doubtful = false, nil, 0
 		}
 	})
 	return delay
+}
+
+// lostAgain tells whether the last sync has met one of these races before: about the same version of a Pod, which the cache
+// still showed. It remembers them for the next sync.
+func (m *memory) lostAgain(key types.NamespacedName, lost map[string]string) (again bool) {
+	m.with(key, func(r *remembered) {
+		for name, version := range lost {
+			before, known := r.lost[name]
+			again = again || known && before == version
+		}
+		r.lost = lost
+	})
+	return again
 }
 
 // progress is that of Pods, read anew of those that have changed since the last sync.

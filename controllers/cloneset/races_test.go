@@ -2,11 +2,14 @@ package cloneset
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -60,6 +63,36 @@ func TestAConflictThatRepeatsIsNotWaitedOut(t *testing.T) {
 	took, _ := w.pass(4)
 	if n := w.byImage()["web:2"]; n != 1 || took > 10*time.Second {
 		t.Errorf("%d Pods are updated after %s; writes %v", n, took, w.writes)
+	}
+}
+
+// TestRacesOfManyPodsAreNoDoubt has others write to Pods just before each sync does, and then the cache not show that.
+func TestRacesOfManyPodsAreNoDoubt(t *testing.T) {
+	w := newWorld(t, inPlace)
+	w.sync()
+	w.sync()
+	w.kubelet()
+	refused := 0
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod && verb == "status" {
+			refused++
+			return apierrors.NewConflict(corev1.Resource("pods"), obj.GetName(), errors.New("the object has been modified"))
+		}
+		return nil
+	}
+	trusts := func() bool { return w.reconciler.memory.trusts(key(w.set())) }
+	for i := range 4 {
+		w.sync()
+		if refused != 3*(i+1) || !trusts() {
+			t.Fatalf("after %d refusals of new versions the cache is trusted: %v", refused, trusts())
+		}
+		for _, pod := range w.pods() {
+			w.editPod(pod.Name, func(p *corev1.Pod) { p.Labels["written"] = strconv.Itoa(i) })
+		}
+	}
+	w.sync()
+	if w.sync(); trusts() {
+		t.Error("a cache that goes on to show an old version is trusted")
 	}
 }
 

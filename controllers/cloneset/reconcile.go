@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil && isRace(err) {
 		// Two writers met; it is nobody's fault, and shown to nobody.
 		log.FromContext(ctx).V(1).Info("looking again, something changed meanwhile", "reason", err.Error())
-		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, r.memory.raced(req.NamespacedName))}, nil
+		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, r.memory.raced(req.NamespacedName, ofPods(err)))}, nil
 	}
 	r.memory.with(req.NamespacedName, func(m *remembered) { m.races = 0 })
 	if ofEndingNamespace(err) {
@@ -87,7 +87,7 @@ func (r *Reconciler) sync(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	}
 	statusWake, err := r.report(ctx, set, p, done, now)
 	r.emit(set, done.events)
-	return reconcile.Result{RequeueAfter: sooner(wake, statusWake)}, r.distrust(set, errors.Join(done.err(), err))
+	return reconcile.Result{RequeueAfter: sooner(wake, statusWake)}, r.distrust(set, done, errors.Join(done.err(), err))
 }
 
 // reader is where to read, by whether the cache is trusted.
@@ -109,9 +109,10 @@ func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 }
 
 // distrust makes the next sync read at the API server if a call has failed in a way that leaves open whether it was
-// carried out: the cache may lack a Pod that was created, and never tell.
-func (r *Reconciler) distrust(set *v1beta1.CloneSet, err error) error {
-	if leavesOpen(err) {
+// carried out: the cache may lack a Pod that was created, and never tell. So it does if the cache goes on to show what the
+// API server has called old.
+func (r *Reconciler) distrust(set *v1beta1.CloneSet, o *outcome, err error) error {
+	if r.memory.lostAgain(key(set), o.lost) || leavesOpen(err) {
 		r.memory.distrust(key(set))
 	}
 	return err
