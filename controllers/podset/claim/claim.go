@@ -61,13 +61,13 @@ type Pods struct {
 func (o Owner) Sort(pods []*corev1.Pod) Pods {
 	var sorted Pods
 	for _, pod := range pods {
-		active, matches := podstate.Active(pod), o.Selector.Matches(labels.Set(pod.Labels))
+		active, matches, ours := podstate.Active(pod), o.Selector.Matches(labels.Set(pod.Labels)), Controls(o.UID, o.Kind, pod)
 		switch {
-		case Controls(o.UID, o.Kind, pod) && !active:
+		case ours && !active:
 			sorted.Inactive = append(sorted.Inactive, pod)
-		case Controls(o.UID, o.Kind, pod) && matches:
+		case ours && matches:
 			sorted.Active = append(sorted.Active, pod)
-		case Controls(o.UID, o.Kind, pod):
+		case ours:
 			sorted.Release = append(sorted.Release, pod)
 		case active && matches && o.Adopts != nil && metav1.GetControllerOfNoCopy(pod) == nil && o.Adopts(pod):
 			sorted.Adopt = append(sorted.Adopt, pod)
