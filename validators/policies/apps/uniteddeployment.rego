@@ -63,13 +63,15 @@ deny contains {"rule": "uniteddeployment-one-template", "field": "spec.template"
 
 # METADATA
 # title: The selector selects the workloads
-# description: spec.selector matches the labels of the template and of its Pods.
+# description: spec.selector matches the labels of the template and of its Pods. Those that an update leaves alone are not judged.
 # custom:
 #   id: uniteddeployment-labels
 deny contains object.union(problem, {"rule": "uniteddeployment-labels"}) if {
 	some kind, template in of
-	some [field, labelled] in [[sprintf("%s.metadata.labels", [at[kind]]), template], [sprintf("%s.spec.template.metadata.labels", [at[kind]]), object.get(template, ["spec", "template"], {})]]
-	some problem in selector.template_labels(field, object.get(spec, "selector", null), labelled)
+	some path in [["metadata"], ["spec", "template", "metadata"]]
+	metadata := object.get(template, path, {})
+	object.get(metadata, "labels", {}) != object.get(old, array.concat(["template", kind], array.concat(path, ["labels"])), null)
+	some problem in selector.template_labels(sprintf("%s.%s.labels", [at[kind], concat(".", path)]), object.get(spec, "selector", null), {"metadata": metadata})
 }
 
 # METADATA

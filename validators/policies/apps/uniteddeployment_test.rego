@@ -65,6 +65,12 @@ test_the_selector_selects_the_workloads if {
 	}
 }
 
+test_stored_labels_are_left_alone if {
+	stored := of_kind("cloneSetTemplate", {"metadata": {"labels": {"app": "other"}}})
+	updating(object.union(stored, {"spec": {"replicas": 5}}), stored) == set()
+	updating(stored, good) == {"uniteddeployment-labels"}
+}
+
 test_subsets_say_how_many if {
 	every kind in kinds {
 		rules(of_kind(kind, {"spec": {"replicas": 1}})) == {"uniteddeployment-template-replicas"}
