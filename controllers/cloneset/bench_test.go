@@ -121,8 +121,8 @@ func still(kind runtime.Object, objs []runtime.Object) *toolscache.ListWatch {
 		}
 	}
 	return &toolscache.ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return list, nil },
-		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list, nil },
+		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			if o.SendInitialEvents != nil {
 				return nil, errors.New("only lists have what is there")
 			}
