@@ -69,7 +69,7 @@ func (f *printFlags) add(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&c.Service, "service", table.DefaultService, "Service that reaches the webhook replicas.")
 	flags.StringVar(&f.conversion, "conversion-service", conversionService, "Service that reaches replicas, ready or not, for conversion.")
 	flags.BoolVar(&f.definitions, "definitions", true, "Print how the CustomResourceDefinitions convert, too.")
-	flags.StringSliceVar(&f.sets, "policies", nil, "Files and folders with users' policies, of which the third configuration is printed. A folder is called as the ConfigMap that has its rules.")
+	flags.StringSliceVar(&f.sets, "policies", nil, "Files and folders with users' policies, of which the third configuration is printed: a folder is called as the ConfigMap that has its rules, and bundle/NAME=FILE is the tarball of a bundle.")
 	flags.Int32Var(&c.Port, "service-port", 443, "Port of the Service.")
 	flags.StringVar(&f.bundle, "ca-bundle-file", "", "PEM file of the CAs that sign the service's certificates; - is standard input. Without it caBundle is left to an injector.")
 	flags.Int32Var(&c.TimeoutSeconds, "webhook-timeout-seconds", 5, "Timeout of the webhooks, 1 to 30.")

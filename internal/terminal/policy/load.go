@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
 )
 
@@ -29,9 +30,12 @@ type found struct {
 	// name is what the set is called, and where what the person finds it by: a folder, or a file with a line.
 	name, where string
 	files       map[string]string
+	// data is what a bundle has beside them.
+	data map[string]any
 }
 
-// load finds the sets that arguments name: folders with rules in them or below, files with rules, and files with ConfigMaps.
+// load finds the sets that arguments name: folders with rules in them or below, files with rules, files with ConfigMaps, and
+// bundle/NAME=FILE, the tarball of a bundle.
 func load(args []string, stdin io.Reader) ([]found, error) {
 	var all []found
 	for _, arg := range args {
@@ -49,7 +53,8 @@ func load(args []string, stdin io.Reader) ([]found, error) {
 	return all, nil
 }
 
-// Sets are the compiled sets of paths: folders with rules in them or below, files with rules, and files with ConfigMaps.
+// Sets are the compiled sets of paths: folders with rules in them or below, files with rules, files with ConfigMaps, and
+// bundle/NAME=FILE, the tarball of a bundle.
 func Sets(ctx context.Context, paths []string, stdin io.Reader) ([]*userpolicy.Set, error) {
 	all, err := load(paths, stdin)
 	if err != nil {
@@ -72,6 +77,9 @@ func Sets(ctx context.Context, paths []string, stdin io.Reader) ([]*userpolicy.S
 func loadOne(arg string, stdin io.Reader) ([]found, error) {
 	if arg == "-" {
 		return fromManifests(arg, stdin)
+	}
+	if set, tarball, named := strings.Cut(arg, "="); named && strings.HasPrefix(set, userpolicy.BundlePrefix) {
+		return fromBundle(set, tarball)
 	}
 	info, err := os.Stat(arg)
 	switch {
@@ -122,6 +130,25 @@ func fromFile(path string) ([]found, error) {
 	}
 	set.where = path
 	return []found{*set}, nil
+}
+
+// fromBundle is the set of a tarball, with the settings beside it: settings are no part of a bundle.
+func fromBundle(name, tarball string) ([]found, error) {
+	content, err := terminal.ReadRegular(tarball)
+	if err != nil {
+		return nil, fmt.Errorf("reading the bundle: %w", err)
+	}
+	set := found{name: name, where: tarball}
+	if set.files, set.data, err = bundles.Unpack(strings.TrimPrefix(name, userpolicy.BundlePrefix), content); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", tarball, err)
+	}
+	switch settings, err := terminal.ReadRegular(filepath.Join(filepath.Dir(tarball), userpolicy.SettingsFile)); {
+	case err == nil:
+		set.files[userpolicy.SettingsFile] = string(settings)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return []found{set}, nil
 }
 
 // fromFiles is the set of those files of a folder that are wanted; nil if there are none with rules.

@@ -91,6 +91,9 @@ func compile(ctx context.Context, f found) (*userpolicy.Source, *userpolicy.Set,
 		return nil, nil, err
 	}
 	source, err := userpolicy.Parse(f.name, f.files)
+	if err == nil && f.data != nil {
+		source, err = source.WithData(f.data)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +116,9 @@ func (r runner) test(ctx context.Context, source *userpolicy.Source, result *Res
 	if parameters == nil {
 		parameters = map[string]any{}
 	}
-	store := inmem.NewFromObject(map[string]any{"parameters": parameters, "inventory": map[string]any{}})
+	data := map[string]any{"parameters": parameters, "inventory": map[string]any{}}
+	maps.Copy(data, source.Data)
+	store := inmem.NewFromObject(data)
 	txn, err := store.NewTransaction(ctx, storage.WriteParams)
 	if err != nil {
 		return fmt.Errorf("making the data of tests: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
@@ -21,6 +22,16 @@ type content struct {
 	// modules are the Rego files by path.
 	modules map[string]string
 	data    map[string]any
+}
+
+// Unpack reads the tarball of a bundle as the service does, but for its signature: the Rego files by path, and the data beside
+// them.
+func Unpack(name string, tarball []byte) (modules map[string]string, data map[string]any, err error) {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return nil, nil, fmt.Errorf("unpacking the bundle: name %q: %s", name, strings.Join(problems, ", "))
+	}
+	found, err := unpack(Config{Name: name, MaxMiB: mostMiB}, tarball)
+	return found.modules, found.data, err
 }
 
 // unpack reads a tarball. Its signature is checked if there is a key.
