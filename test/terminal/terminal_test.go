@@ -11,6 +11,7 @@ func TestTerminal(t *testing.T) {
 	}{
 		{"all is well", allIsWell},
 		{"answers are those of the cluster", answersAreThoseOfTheCluster},
+		{"policies of users are asked", policiesOfUsersAreAsked},
 		{"kubectl runs the plugin", kubectlRunsThePlugin},
 		{"faults are found", faultsAreFound},
 	} {

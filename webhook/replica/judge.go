@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/internal/features"
@@ -78,6 +79,8 @@ func readOnce(ctx context.Context, source *objects.Cluster, within time.Duration
 		switch {
 		case missing == nil:
 			return nil
+		case apierrors.IsForbidden(missing): // it will be, as long as anybody waits
+			return fmt.Errorf("reading what admission depends on: %w", missing)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Now().After(deadline):

@@ -39,8 +39,8 @@ func NewCommand(program terminal.Program) *cobra.Command {
 		Use:   "review -f FILE (--objects DIR | --live)",
 		Short: "Show what admission would make of objects, without storing any",
 		Long: "Show what admission would make of objects: the patch, the resulting object, warnings, or why it is denied.\n\n" +
-			"The handlers of the admission service decide, in this process: over the SidecarSets, Namespaces and\n" +
-			"revisions in --objects, or over those of the cluster with --live. Nothing is stored, and objects are taken as\n" +
+			"The handlers of the admission service decide, in this process: over the SidecarSets, Namespaces,\n" +
+			"revisions and users' policies in --objects, or over those of the cluster with --live. Nothing is stored, and objects are taken as\n" +
 			"they are written: what the API server fills in by itself is not there. Of a file with a workload, the Pod of\n" +
 			"its template is reviewed too.\n\n" + exitCodes,
 		Example: program.Examples(`
@@ -57,7 +57,7 @@ func NewCommand(program terminal.Program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&c.files, "filename", "f", nil, "Files or folders with objects as YAML or JSON, - for standard input.")
-	flags.StringVar(&c.objects, "objects", "", "Folder of YAML and JSON files with the SidecarSets, their revisions and the Namespaces that admission depends on.")
+	flags.StringVar(&c.objects, "objects", "", "Folder of YAML and JSON files with the SidecarSets, their revisions, the Namespaces and the ConfigMaps with policies that admission depends on.")
 	flags.BoolVar(&c.live, "live", false, "Read what admission depends on from the cluster.")
 	flags.StringVar(&c.operation, "operation", "create", "What is asked of the API server: create, update or delete.")
 	flags.StringSliceVar(&c.old, "old", nil, "Files with the objects as they were, for update. With --live the cluster's are read instead.")
@@ -82,11 +82,16 @@ func (c *command) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	complaints := &terminal.Complaints{}
-	reviewer, cluster, err := c.reviewer(cmd.Context(), complaints)
+	reviewer, cluster, installation, err := c.reviewer(cmd.Context(), complaints)
 	if err != nil {
 		return err
 	}
 	defer reviewer.Judge.Close()
+	end, err := c.addPolicies(cmd.Context(), reviewer, cluster, installation, complaints)
+	if err != nil {
+		return err
+	}
+	defer end()
 	for _, complaint := range complaints.All() {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", complaint)
 	}
@@ -131,28 +136,28 @@ func (c *command) check() error {
 	return c.output.Check()
 }
 
-func (c *command) reviewer(ctx context.Context, complaints *terminal.Complaints) (*Reviewer, *terminal.Cluster, error) {
+func (c *command) reviewer(ctx context.Context, complaints *terminal.Complaints) (*Reviewer, *terminal.Cluster, *terminal.Installation, error) {
 	if !c.live {
 		installation, err := c.installation.Offline()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		judge, err := replica.NewOfflineJudge(ctx, installation.Options(complaints), c.objects)
 		if err != nil {
-			return nil, nil, terminal.Usage(err)
+			return nil, nil, nil, terminal.Usage(err)
 		}
-		return New(Options{Judge: judge, Resources: Offline{}, Assume: true}), nil, nil
+		return New(Options{Judge: judge, Resources: Offline{}, Assume: true}), nil, installation, nil
 	}
 	cluster, err := c.connection.Connect()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	installation, err := c.installation.Live(ctx, cluster)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	reviewer, err := NewLive(ctx, cluster, installation, complaints)
-	return reviewer, cluster, err
+	return reviewer, cluster, installation, err
 }
 
 // NewLive makes a Reviewer over a cluster.

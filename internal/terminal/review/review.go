@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/internal/terminal/coverage"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -35,6 +36,9 @@ type Options struct {
 type Reviewer struct {
 	Options
 	webhooks []bound
+	// policies are those of users, and elsewhere those of them that are not known here.
+	policies  []bound
+	elsewhere []admissionv1.MutatingWebhook
 }
 
 // bound is a webhook of the table and how it is registered.
@@ -55,6 +59,19 @@ func New(o Options) *Reviewer {
 		}
 	}
 	return r
+}
+
+// AddPolicies has users' policies judge too, as the API server asks them: after all that changes objects. elsewhere are webhooks of
+// policies that are not known here. What their match conditions leave out, the handlers leave out themselves.
+func (r *Reviewer) AddPolicies(entries []table.Entry, elsewhere []admissionv1.MutatingWebhook) {
+	if configuration := r.Judge.Config.RenderInto(table.PoliciesName, entries, table.Target{}); configuration != nil {
+		for _, entry := range entries {
+			registered := *configuration.Entry(entry.Name)
+			registered.MatchConditions = nil
+			r.policies = append(r.policies, bound{entry, registered})
+		}
+	}
+	r.elsewhere = append(r.elsewhere, elsewhere...)
 }
 
 // Request is what is to be judged.
@@ -98,10 +115,43 @@ func (r *Reviewer) Review(ctx context.Context, request Request) (*Result, error)
 		}
 		mutated = result.Allowed || !b.entry.Mutating
 	}
+	if mutated {
+		if err := r.askPolicies(ctx, s, covered, result); err != nil {
+			return nil, err
+		}
+	}
 	if result.Operation == string(admission.Delete) {
 		result.Object = nil
 	}
 	return result, nil
+}
+
+// askPolicies has the sets judge that the API server asks.
+func (r *Reviewer) askPolicies(ctx context.Context, s *subject, covered coverage.Request, result *Result) error {
+	for i := range r.policies {
+		b := &r.policies[i]
+		call := coverage.Of(&b.registered, covered)
+		if !call.Called {
+			result.notCalled(b.entry, call, covered)
+			continue
+		}
+		exactly := b.registered
+		exactly.MatchPolicy = ptr.To(admissionv1.Exact)
+		if !coverage.Of(&exactly, covered).Called {
+			result.Notes = append(result.Notes, fmt.Sprintf("%s is asked about another version than %s, to which the API server converts: review the object in that one",
+				b.entry.Name, s.resource.Version))
+			continue
+		}
+		if err := r.ask(ctx, b, s, call, result); err != nil {
+			return err
+		}
+	}
+	for i := range r.elsewhere {
+		if coverage.Of(&r.elsewhere[i], covered).Called {
+			result.Notes = append(result.Notes, r.elsewhere[i].Name+" is asked too, whose rules are in a bundle: they are not known here")
+		}
+	}
+	return nil
 }
 
 // ask has one webhook judge what those before it made of the object.
