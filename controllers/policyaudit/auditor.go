@@ -134,6 +134,7 @@ func (a *Auditor) round(ctx context.Context) error {
 	}
 	due := a.due(all)
 	if len(due) == 0 {
+		a.metrics.ran(a.Clock.Now(), a.Clock.Since(start), all)
 		return nil
 	}
 	targets, trouble, err := a.targets(due)

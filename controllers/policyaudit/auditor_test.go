@@ -241,6 +241,15 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// Where nobody has policies, no audit is late.
+func TestAnAuditWithoutSets(t *testing.T) {
+	a, _ := newAPI(t).auditor()
+	round(t, a)
+	if got := a.metrics.values(t)["last_run_timestamp_seconds"]; got != float64(start.Unix()) {
+		t.Errorf("the last audit was at %v", got)
+	}
+}
+
 func TestAuditsThatAreSwitchedOff(t *testing.T) {
 	api := newAPI(t)
 	api.set("owner", map[string]string{"p.rego": owner})
