@@ -45,12 +45,15 @@ func NewLivePolicies(ctx context.Context, o Options, config *rest.Config, within
 		return nil, err
 	}
 	following, stop := context.WithCancel(ctx)
-	ended := make(chan error)
-	go func() { ended <- p.follower.Run(following) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.follower.Run(following) // how it ends when it is told to is no news
+	}()
 	p.awaitInventories(ctx)
 	return p.judge(func() {
 		stop()
-		<-ended // how it ends when it is told to is no news
+		<-ended
 	}), nil
 }
 

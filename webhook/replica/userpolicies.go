@@ -101,7 +101,7 @@ func (p *userPolicies) kinds(ctx context.Context) []objects.Kind {
 // files are the same ConfigMaps from a directory, which has one sink for a kind.
 func (p *userPolicies) files(ctx context.Context) objects.Kind {
 	kinds := p.kinds(ctx)
-	all := eachOf{}
+	all := make(eachOf, 0, len(kinds))
 	for _, kind := range kinds {
 		all = append(all, kind.Sink)
 	}
