@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,15 @@ import (
 // guards are what was sent with a promise about the object that it is for.
 type guards struct {
 	*testing.T
-	// seen are the kinds of writes.
-	seen map[string]bool
+	// seen are the kinds of writes; mutex is for them, which come in parallel.
+	seen  map[string]bool
+	mutex *sync.Mutex
+}
+
+func (g guards) note(what string) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	g.seen[what] = true
 }
 
 // patch checks that one says for which version of the object it is. A Pod's gate is closed in whatever version it has; a mark
@@ -50,7 +58,7 @@ func (g guards) patch(verb string, obj client.Object, patch client.Patch) {
 		parts = append(parts, fmt.Sprint("to ", state))
 	}
 	what := strings.Join(parts, " ")
-	g.seen[what] = true
+	g.note(what)
 	if _, isPod := obj.(*corev1.Pod); isPod && sent.Metadata.UID != obj.GetUID() {
 		g.Errorf("%s: it is for the Pod with UID %q: %s", what, sent.Metadata.UID, data)
 	}
@@ -67,7 +75,7 @@ func (g guards) funcs() interceptor.Funcs {
 			if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != obj.GetUID() {
 				g.Errorf("the deletion of %T %s is of any object of its name", obj, obj.GetName())
 			}
-			g.seen[fmt.Sprintf("delete %T", obj)] = true
+			g.note(fmt.Sprintf("delete %T", obj))
 			return c.Delete(ctx, obj, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -100,7 +108,7 @@ func (w *world) consent() {
 // decides what is written to it, so that it must be that object, and that version of it.
 func TestEveryWriteSaysForWhichObject(t *testing.T) {
 	w := newWorld(t, inPlace, claims("1Gi"), limits("0", "1", "0"), inPlaceHook(true))
-	g := guards{T: t, seen: map[string]bool{}}
+	g := guards{T: t, seen: map[string]bool{}, mutex: &sync.Mutex{}}
 	w.reconciler.Client = interceptor.NewClient(w.Client.(client.WithWatch), g.funcs())
 	w.reconciler.InPlace, w.reconciler.Server.Resize, w.reconciler.PreDownload = inplace.Options{Resources: true}, true, true
 	w.sync()
