@@ -122,8 +122,10 @@ deny contains {"rule": "cloneset-pods-to-delete-duplicate", "field": sprintf("sp
 added := {name |
 	input.operation == "UPDATE"
 	some name in to_delete
-	not name in object.get(old, ["scaleStrategy", "podsToDelete"], [])
+	not name in old_to_delete
 }
+
+old_to_delete := {name | some name in object.get(old, ["scaleStrategy", "podsToDelete"], [])}
 
 strangers := fairlead.not_own_pods(input.object.metadata.namespace, [name | some name in added], object.get(input.oldObject, ["metadata", "uid"], "")) if {
 	count(added) > 0

@@ -6,6 +6,8 @@
 #   code: 400
 package fairlead.apps.containerrecreaterequest
 
+import data.fairlead.shared.list
+
 spec := object.get(input.object, "spec", {})
 
 containers := object.get(spec, "containers", [])
@@ -41,12 +43,9 @@ deny contains {"rule": "containerrecreaterequest-containers", "field": "spec.con
 # description: No container is twice in spec.containers.
 # custom:
 #   id: containerrecreaterequest-container-duplicate
-deny contains {"rule": "containerrecreaterequest-container-duplicate", "field": sprintf("spec.containers[%d].name", [i]), "type": "duplicate", "value": container.name} if {
+deny contains {"rule": "containerrecreaterequest-container-duplicate", "field": sprintf("spec.containers[%d].name", [i]), "type": "duplicate", "value": containers[i].name} if {
 	creating
-	some i, container in containers
-	some j, other in containers
-	j < i
-	other.name == container.name
+	some i in list.repeated([object.get(container, "name", "") | some container in containers])
 }
 
 # METADATA

@@ -6,6 +6,8 @@
 #   code: 400
 package fairlead.apps.nodeimage
 
+import data.fairlead.shared.list
+
 spec := object.get(input.object, "spec", {})
 
 old := object.get(input, ["oldObject", "spec"], {})
@@ -69,12 +71,9 @@ deny contains {"rule": "nodeimage-tag", "field": sprintf("%s.tag", [at]), "type"
 # description: No image has two entries of one tag.
 # custom:
 #   id: nodeimage-tag-duplicate
-deny contains {"rule": "nodeimage-tag-duplicate", "field": sprintf("%s.tags[%d].tag", [field(name_), i]), "type": "duplicate", "value": tag.tag} if {
+deny contains {"rule": "nodeimage-tag-duplicate", "field": sprintf("%s.tags[%d].tag", [field(name_), i]), "type": "duplicate", "value": image.tags[i].tag} if {
 	some name_, image in images
-	some i, tag in image.tags
-	some j, other in image.tags
-	j < i
-	other.tag == tag.tag
+	some i in list.repeated([object.get(tag, "tag", "") | some tag in image.tags])
 }
 
 # METADATA

@@ -6,6 +6,7 @@
 #   code: 400
 package fairlead.apps.podprobemarker
 
+import data.fairlead.shared.list
 import data.fairlead.shared.selector
 
 spec := object.get(input.object, "spec", {})
@@ -82,12 +83,9 @@ named_badly(text) if text in built_in
 # description: No two probes have the same name.
 # custom:
 #   id: podprobemarker-name-duplicate
-deny contains {"rule": "podprobemarker-name-duplicate", "field": sprintf("%s.name", [at(i)]), "type": "duplicate", "value": probe.name} if {
-	some i, probe in probes
-	probe.name != ""
-	some j, other in probes
-	j < i
-	other.name == probe.name
+deny contains {"rule": "podprobemarker-name-duplicate", "field": sprintf("%s.name", [at(i)]), "type": "duplicate", "value": probes[i].name} if {
+	some i in list.repeated([object.get(probe, "name", "") | some probe in probes])
+	probes[i].name != ""
 }
 
 # METADATA
@@ -192,12 +190,9 @@ deny contains {"rule": "podprobemarker-condition", "field": sprintf("%s.podCondi
 # description: No two probes have the same podConditionType.
 # custom:
 #   id: podprobemarker-condition-duplicate
-deny contains {"rule": "podprobemarker-condition-duplicate", "field": sprintf("%s.podConditionType", [at(i)]), "type": "duplicate", "value": probe.podConditionType} if {
-	some i, probe in probes
-	probe.podConditionType != ""
-	some j, other in probes
-	j < i
-	other.podConditionType == probe.podConditionType
+deny contains {"rule": "podprobemarker-condition-duplicate", "field": sprintf("%s.podConditionType", [at(i)]), "type": "duplicate", "value": probes[i].podConditionType} if {
+	some i in list.repeated([object.get(probe, "podConditionType", "") | some probe in probes])
+	probes[i].podConditionType != ""
 }
 
 # METADATA
@@ -217,12 +212,9 @@ deny contains {"rule": "podprobemarker-state", "field": sprintf("%s.markerPolicy
 # description: No two markerPolicies of a probe have the same state.
 # custom:
 #   id: podprobemarker-state-duplicate
-deny contains {"rule": "podprobemarker-state-duplicate", "field": sprintf("%s.markerPolicy[%d].state", [at(i), j]), "type": "duplicate", "value": marker.state} if {
+deny contains {"rule": "podprobemarker-state-duplicate", "field": sprintf("%s.markerPolicy[%d].state", [at(i), j]), "type": "duplicate", "value": probe.markerPolicy[j].state} if {
 	some i, probe in probes
-	some j, marker in probe.markerPolicy
-	some k, other in probe.markerPolicy
-	k < j
-	other.state == marker.state
+	some j in list.repeated([object.get(marker, "state", "") | some marker in probe.markerPolicy])
 }
 
 # METADATA

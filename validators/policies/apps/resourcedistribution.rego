@@ -111,8 +111,10 @@ deny contains {"rule": "resourcedistribution-namespace", "field": sprintf("spec.
 #   id: resourcedistribution-both
 deny contains {"rule": "resourcedistribution-both", "field": sprintf("spec.targets.excludedNamespaces.list[%d].name", [i]), "type": "invalid", "value": namespace_, "message": "is included too: remove it from one of the lists"} if {
 	some i, namespace_ in named.excludedNamespaces
-	namespace_ in named.includedNamespaces
+	namespace_ in included
 }
+
+included := {name_ | some name_ in named.includedNamespaces}
 
 # METADATA
 # title: The selector is valid

@@ -5,6 +5,8 @@
 #   kinds: [SidecarSet]
 package fairlead.apps.sidecarset
 
+import data.fairlead.shared.list
+
 spec := object.get(input.object, "spec", {})
 
 name := input.object.metadata.name
@@ -243,12 +245,9 @@ scattered(term) := [object.get(term, "key", ""), object.get(term, "value", "")]
 # description: No two terms of scatterStrategy have the same key and value.
 # custom:
 #   id: sidecarset-scatter-duplicate
-deny contains {"rule": "sidecarset-scatter-duplicate", "field": sprintf("spec.updateStrategy.scatterStrategy[%d]", [i]), "type": "duplicate", "value": term} if {
+deny contains {"rule": "sidecarset-scatter-duplicate", "field": sprintf("spec.updateStrategy.scatterStrategy[%d]", [i]), "type": "duplicate", "value": strategy.scatterStrategy[i]} if {
 	rolling
-	some i, term in strategy.scatterStrategy
-	some j, other in strategy.scatterStrategy
-	j < i
-	scattered(other) == scattered(term)
+	some i in list.repeated([scattered(term) | some term in strategy.scatterStrategy])
 }
 
 # METADATA
@@ -620,6 +619,11 @@ deny contains {"rule": "sidecarset-resources-policy-expression", "field": expres
 
 old_containers := object.get(input, ["oldObject", "spec", "containers"], [])
 
+old_names := {old.name | some old in old_containers}
+
+# old_types are those of containers, by name.
+old_types := object.union_n([{old.name: object.get(old, ["upgradeStrategy", "upgradeType"], "")} | some old in old_containers])
+
 # METADATA
 # title: Containers keep their names
 # description: An update adds no container to spec.containers and renames none; removing one is allowed.
@@ -628,9 +632,7 @@ old_containers := object.get(input, ["oldObject", "spec", "containers"], [])
 deny contains {"rule": "sidecarset-container-added", "field": sprintf("spec.containers[%d].name", [i]), "type": "forbidden", "message": message} if {
 	input.operation == "UPDATE"
 	some i, container in spec.containers
-	every old in old_containers {
-		old.name != container.name
-	}
+	not object.get(container, "name", "") in old_names
 	message := sprintf("container %q cannot be added or renamed by an update: use another SidecarSet for it", [object.get(container, "name", "")])
 }
 
@@ -641,9 +643,7 @@ deny contains {"rule": "sidecarset-container-added", "field": sprintf("spec.cont
 #   id: sidecarset-upgrade-type-immutable
 deny contains {"rule": "sidecarset-upgrade-type-immutable", "field": sprintf("spec.containers[%d].upgradeStrategy.upgradeType", [i]), "type": "invalid", "value": type, "message": message} if {
 	some i, container in spec.containers
-	some earlier in old_containers
-	earlier.name == container.name
-	old := object.get(earlier, ["upgradeStrategy", "upgradeType"], "")
+	old := old_types[container.name]
 	old != ""
 	type := object.get(container, ["upgradeStrategy", "upgradeType"], "")
 	type != old
@@ -714,11 +714,9 @@ deny contains {"rule": "sidecarset-patch-key-valid", "field": sprintf("%s.annota
 # custom:
 #   id: sidecarset-patch-key-duplicate
 deny contains {"rule": "sidecarset-patch-key-duplicate", "field": sprintf("%s.annotations[%s]", [patch_field(i), key]), "type": "duplicate", "value": key} if {
-	some i, patch in spec.patchPodMetadata
-	some j, other in spec.patchPodMetadata
-	j < i
-	some key, _ in patch.annotations
-	object.get(object.get(other, "annotations", {}), key, null) != null
+	patched := [[i, key] | some i, patch in spec.patchPodMetadata; some key, _ in patch.annotations]
+	some n in list.repeated([key | some [_, key] in patched])
+	[i, key] := patched[n]
 }
 
 # allowed_patterns are the allow-list's regular expressions for this SidecarSet.

@@ -5,6 +5,7 @@
 #   kinds: [UnitedDeployment]
 package fairlead.apps.uniteddeployment
 
+import data.fairlead.shared.list
 import data.fairlead.shared.rollout
 import data.fairlead.shared.selector
 import data.fairlead.shared.template as templates
@@ -191,11 +192,8 @@ deny contains {"rule": "uniteddeployment-subset-name", "field": sprintf("spec.to
 # description: No two subsets have the same name.
 # custom:
 #   id: uniteddeployment-subset-duplicate
-deny contains {"rule": "uniteddeployment-subset-duplicate", "field": sprintf("spec.topology.subsets[%d].name", [i]), "type": "duplicate", "value": subset.name} if {
-	some i, subset in subsets
-	some j, other in subsets
-	j < i
-	other.name == subset.name
+deny contains {"rule": "uniteddeployment-subset-duplicate", "field": sprintf("spec.topology.subsets[%d].name", [i]), "type": "duplicate", "value": subsets[i].name} if {
+	some i in list.repeated([object.get(subset, "name", "") | some subset in subsets])
 }
 
 # placement is a Pod with the terms and the tolerations of all subsets, and fields says whose they are.
@@ -242,8 +240,10 @@ deny contains object.union(problem, {"rule": "uniteddeployment-placement"}) if {
 #   id: uniteddeployment-partitions
 deny contains {"rule": "uniteddeployment-partitions", "field": sprintf("spec.updateStrategy.manualUpdate.partitions[%s]", [key]), "type": "notfound", "value": key, "message": "there is no such subset"} if {
 	some key, _ in spec.updateStrategy.manualUpdate.partitions
-	not key in [subset.name | some subset in subsets]
+	not key in names
 }
+
+names := {subset.name | some subset in subsets}
 
 # METADATA
 # title: Partitions are not negative
@@ -383,6 +383,9 @@ unfit(sum_) if {
 	count(numbered) == count(subsets)
 }
 
+# earlier are the subsets before an update, by name.
+earlier := object.union_n([{before.name: before} | some before in old_subsets])
+
 # METADATA
 # title: Subsets stay where they are
 # description: An update leaves nodeSelectorTerm and tolerations of a subset alone; subsets may be added, removed and moved.
@@ -391,8 +394,7 @@ unfit(sum_) if {
 deny contains {"rule": "uniteddeployment-subset-immutable", "field": sprintf("spec.topology.subsets[%d].%s", [i, member]), "type": "forbidden", "message": "cannot be changed: add a subset of another name"} if {
 	updating
 	some i, subset in subsets
-	some before in old_subsets
-	before.name == subset.name
+	before := earlier[subset.name]
 	some member, nothing in {"nodeSelectorTerm": {}, "tolerations": []}
 	object.get(subset, member, nothing) != object.get(before, member, nothing)
 }

@@ -6,6 +6,7 @@
 #   code: 400
 package fairlead.apps.workloadspread
 
+import data.fairlead.shared.list
 import data.fairlead.shared.rollout
 import data.fairlead.shared.selector
 import data.fairlead.shared.template as templates
@@ -139,12 +140,9 @@ deny contains {"rule": "workloadspread-subset-name", "field": sprintf("spec.subs
 # description: No two subsets have the same name.
 # custom:
 #   id: workloadspread-subset-duplicate
-deny contains {"rule": "workloadspread-subset-duplicate", "field": sprintf("spec.subsets[%d].name", [i]), "type": "duplicate", "value": subset.name} if {
-	some i, subset in subsets
-	subset.name != ""
-	some j, other in subsets
-	j < i
-	other.name == subset.name
+deny contains {"rule": "workloadspread-subset-duplicate", "field": sprintf("spec.subsets[%d].name", [i]), "type": "duplicate", "value": subsets[i].name} if {
+	some i in list.repeated([object.get(subset, "name", "") | some subset in subsets])
+	subsets[i].name != ""
 }
 
 # placement is a Pod with the terms and the tolerations of all subsets, and fields says whose they are.
@@ -194,13 +192,15 @@ workload := fairlead.workload(namespace, target) if {
 	subset.patch != null
 } else := {"found": false}
 
+old_patches := {before.patch | some before in object.get(old, "subsets", [])}
+
 # patched are the templates that the patches of subsets make, each with its index. A patch that an update leaves alone is not
 # tried again.
 patched contains [i, merged] if {
 	workload.found
 	some i, subset in subsets
 	subset.patch != null
-	not subset.patch in [before.patch | some before in old.subsets]
+	not subset.patch in old_patches
 	merged := fairlead.strategic_merge(workload.template, subset.patch)
 }
 
@@ -263,10 +263,9 @@ mixed contains [i, value, "must be a number, because the target is a StatefulSet
 
 mixed contains [i, value, "must be a number like the others, or all must be percentages"] if {
 	target.kind != "StatefulSet"
+	count({i | some i, value in maximums; rollout.whole(value)}) > 0
 	some i, value in maximums
 	rollout.percentage(value)
-	some other in maximums
-	rollout.whole(other)
 }
 
 percents := [to_number(trim_suffix(value, "%")) | some value in maximums; rollout.percentage(value)]

@@ -3,14 +3,11 @@
 # description: What lists of every kind have in common.
 package fairlead.shared.list
 
-# repeated are the places of elements that are there before. To compare each with each would take seconds where there are thousands.
-repeated(list) := set() if {
-	count({element | some element in list}) == count(list)
-} else := {i |
-	sorted := sort(list)
-	twice := {element | some i, element in sorted; sorted[i - 1] == element}
-	some element in twice
-	places := [i | some i, other in list; other == element]
-	some n, i in places
-	n > 0
+# repeated are the places of elements that are there before. To compare each with each would take seconds where there are thousands,
+# and whoever sends an object decides how many there are.
+repeated(list) := {place |
+	sorted := sort([[element, i] | some i, element in list])
+	some n, [element, place] in sorted
+	sorted[n - 1][0] == element
 }
+

@@ -18,3 +18,9 @@ test_long_lists if {
 	list.repeated(names) == set()
 	list.repeated(array.concat(names, ["node-7"])) == {3000}
 }
+
+# Also where many are repeated.
+test_long_lists_of_pairs if {
+	pairs := array.flatten([[name, name] | some i in numbers.range(1, 3000); name := sprintf("node-%d", [i])])
+	list.repeated(pairs) == {i | some i in numbers.range_step(1, 5999, 2)}
+}

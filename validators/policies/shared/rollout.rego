@@ -3,6 +3,7 @@
 # description: What the update strategies of workloads have in common. Each function answers the set of mistakes below a field.
 package fairlead.shared.rollout
 
+import data.fairlead.shared.list
 import data.fairlead.shared.selector
 
 # whole is a number of things.
@@ -66,11 +67,8 @@ scatter(field, terms) := {problem |
 	object.get(term, "key", "") == ""
 	problem := {"field": sprintf("%s[%d].key", [field, i]), "type": "required", "message": "the key of the label to scatter by"}
 } | {problem |
-	some i, term in terms
-	some j, other in terms
-	j < i
-	scattered(other) == scattered(term)
-	problem := {"field": sprintf("%s[%d]", [field, i]), "type": "duplicate", "value": term}
+	some i in list.repeated([scattered(term) | some term in terms])
+	problem := {"field": sprintf("%s[%d]", [field, i]), "type": "duplicate", "value": terms[i]}
 }
 
 scattered(term) := [object.get(term, "key", ""), object.get(term, "value", "")]

@@ -15,14 +15,10 @@ names(claims) := [object.get(claim, ["metadata", "name"], "") | some claim in cl
 
 # claims_judged are what it says of the claim templates that changed.
 claims_judged(field, claims, before) := {answer |
+	known := {claim | some claim in before}
 	some i, claim in claims
-	not unchanged(claim, before)
+	not claim in known
 	answer := fairlead.claim_problems(sprintf("%s[%d]", [field, i]), claim)
-}
-
-unchanged(claim, before) if {
-	some old in before
-	old == claim
 }
 
 # lasting are the mistakes of a template whose Pods run for good.
