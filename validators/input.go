@@ -18,7 +18,8 @@ import (
 func document(raw []byte) (ast.Value, error) { return read(raw, true) }
 
 // object is a document without the members that are null, which are as good as none to every decoder of Go, so that rules need not
-// think of them: the API server leaves them in templates. A patch keeps them, since there they remove.
+// think of them: the API server leaves them in templates. A patch keeps them, since there they remove, and in a map of texts or
+// quantities, of which a decoder makes an empty text or 0, they are that.
 func object(raw []byte) (ast.Value, error) { return read(raw, false) }
 
 func read(raw []byte, nulls bool) (ast.Value, error) {
@@ -38,7 +39,8 @@ func read(raw []byte, nulls bool) (ast.Value, error) {
 // their end it is known how large they are.
 type reader struct {
 	decoder *jsontext.Decoder
-	nulls   bool // whether members that are null are kept
+	nulls   bool      // whether members that are null are kept
+	within  ast.Value // the name of the object that is read, nil for none
 	pairs   [][2]*ast.Term
 	terms   []*ast.Term
 }
@@ -68,7 +70,7 @@ func (r *reader) next() (*ast.Term, error) {
 const few = 16
 
 func (r *reader) members() (*ast.Term, error) {
-	start := len(r.pairs)
+	start, within := len(r.pairs), r.within
 	var many ast.Object
 	for r.decoder.PeekKind() != jsontext.KindEndObject {
 		name, err := r.decoder.ReadToken()
@@ -81,6 +83,9 @@ func (r *reader) members() (*ast.Term, error) {
 			return nil, err
 		}
 		if _, null := value.Value.(ast.Null); null && !r.nulls {
+			value = zeros[within]
+		}
+		if value == nil {
 			continue
 		}
 		pairs := r.pairs[start:]
@@ -106,13 +111,26 @@ func (r *reader) members() (*ast.Term, error) {
 
 // member is the value of a member, whose nulls count if it is a patch.
 func (r *reader) member(name *ast.Term) (*ast.Term, error) {
-	nulls := r.nulls
-	defer func() { r.nulls = nulls }()
-	r.nulls = nulls || name.Value == patchMember
+	nulls, within := r.nulls, r.within
+	defer func() { r.nulls, r.within = nulls, within }()
+	r.nulls, r.within = nulls || name.Value == patchMember, name.Value
 	return r.next()
 }
 
-var patchMember = ast.String("patch")
+var patchMember = ast.Value(ast.String("patch"))
+
+// zeros are what a null is in maps, by the names that these have in Pod templates and selectors. Were it none there, rules would
+// judge other labels than Pods get.
+var zeros = func() map[ast.Value]*ast.Term {
+	zeros := make(map[ast.Value]*ast.Term)
+	for _, name := range []ast.String{"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"} {
+		zeros[name] = ast.InternedTerm("")
+	}
+	for _, name := range []ast.String{"limits", "overhead", "requests"} {
+		zeros[name] = ast.InternedTerm(0)
+	}
+	return zeros
+}()
 
 // index is where a name is among few.
 func index(pairs [][2]*ast.Term, key *ast.Term) int {
@@ -121,6 +139,7 @@ func index(pairs [][2]*ast.Term, key *ast.Term) int {
 
 func (r *reader) elements() (*ast.Term, error) {
 	start := len(r.terms)
+	r.within = nil
 	for r.decoder.PeekKind() != jsontext.KindEndArray {
 		element, err := r.next()
 		if err != nil {

@@ -39,6 +39,9 @@ func TestObjectsHaveNoNulls(t *testing.T) {
 		`{"spec":{"patch":{"a":null,"b":{"c":null}},"after":null}}`:    `{"spec":{"patch":{"a":null,"b":{"c":null}}}}`,
 		`{"subsets":[{"patch":null,"name":"a"}],"patches":{"a":null}}`: `{"subsets":[{"name":"a"}],"patches":{}}`,
 		`{"a":1,"a":null}`: `{"a":1}`,
+		`{"labels":{"a":null,"b":"c"},"annotations":null,"matchLabels":{"a":null}}`: `{"labels":{"a":"","b":"c"},"matchLabels":{"a":""}}`,
+		`{"resources":{"limits":{"cpu":null},"requests":null}}`:                     `{"resources":{"limits":{"cpu":0}}}`,
+		`{"labels":{"a":{"b":null}},"requests":[{"a":null}]}`:                       `{"labels":{"a":{}},"requests":[{}]}`,
 	} {
 		got, err := object([]byte(text))
 		if err != nil {
