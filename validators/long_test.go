@@ -42,7 +42,7 @@ func TestLongListsAreJudgedInTime(t *testing.T) {
 		"percentages": {kind: "WorkloadSpread", version: "v1beta1",
 			spec: `"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},"subsets":[` + list(`{"name":"s@","maxReplicas":"0%","patch":{"a":"@"}}`) + `]`},
 		"restarted containers": {kind: "ContainerRecreateRequest", version: "v1alpha1", spec: `"podName":"a","containers":[` + list(`{"name":"c@"}`) + `]`},
-		"tags": {kind: "NodeImage", version: "v1beta1", spec: `"images":{"a":{"tags":[` + list(`{"tag":"t@"}`) + `]}}`},
+		"tags":                 {kind: "NodeImage", version: "v1beta1", spec: `"images":{"a":{"tags":[` + list(`{"tag":"t@"}`) + `]}}`},
 		"probes": {kind: "PodProbeMarker", version: "v1alpha1",
 			spec: selector + `,"probes":[` + list(`{"name":"p@","containerName":"c","podConditionType":"a/b@","markerPolicy":[{"state":"Failed","labels":{"a":"b"}}]}`) + `]`},
 	} {
