@@ -81,6 +81,9 @@ func (s *ConfigMaps) Upsert(raw jsontext.Value) error {
 		s.Delete(c.Metadata.Namespace, c.Metadata.Name)
 		return nil
 	}
+	if s.keeper.madeAnew(c.Metadata.Name, c.Metadata.UID) { // a watch that begins anew does not tell that the one before was deleted
+		s.keeper.Remove(c.Metadata.Name)
+	}
 	s.keeper.Describe(c.Metadata.Name, c.object())
 	_ = s.keeper.Load(s.ctx, Found{Name: c.Metadata.Name, Files: c.Data, Hash: HashOf(c.Data)}) // the status has it
 	return nil

@@ -229,6 +229,24 @@ func (k *Keeper) Describe(name string, object *Object) {
 	}
 }
 
+// Written notes the status that was written to the ConfigMap of a set, unless that is gone by now, or another one has its name.
+func (k *Keeper) Written(name string, object *Object) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if state := k.states[name]; state != nil && state.Object != nil && state.Object.UID == object.UID {
+		state.Object = object
+		k.changed()
+	}
+}
+
+// madeAnew says whether the ConfigMap of a set is another one than before.
+func (k *Keeper) madeAnew(name string, uid types.UID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.states[name]
+	return state != nil && state.Object != nil && state.Object.UID != uid
+}
+
 // Unusable says of the sets that are there and have nothing in force why: no version of them could be used since this process
 // started.
 func (k *Keeper) Unusable() map[string]error {

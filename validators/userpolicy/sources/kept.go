@@ -143,7 +143,10 @@ func (w *Writer) keep(ctx context.Context, state State) error {
 	defer cancel()
 	err := w.writeCopy(within, w.copyOf(state), state.Kept == nil)
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err) && state.Kept != nil: // it is made anew in the next round
+		w.keeper.remember(state.Name, nil)
+		return nil
+	case apierrors.IsConflict(err):
 		return nil // of which we shall hear
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("keeping the set: ConfigMap %s/%s is there without the label %s: give it another name", w.namespace, state.Name+keptSuffix, KeptLabel)

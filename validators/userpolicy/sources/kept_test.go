@@ -133,3 +133,21 @@ func TestWriterLeavesOthersAlone(t *testing.T) {
 		t.Errorf("%+v, %v", found, errors.Join(err))
 	}
 }
+
+// A copy that is gone without anybody telling is made anew.
+func TestWriterMakesACopyAnew(t *testing.T) {
+	r := newRig(t)
+	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
+	w := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon))
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	w.round(t.Context())
+	if err := client.CoreV1().ConfigMaps(namespace).Delete(t.Context(), copyName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "two"`), "", labelled))
+	w.round(t.Context())
+	w.round(t.Context())
+	if _, err := client.CoreV1().ConfigMaps(namespace).Get(t.Context(), copyName, metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -37,6 +41,11 @@ func labelledMap(in, name, rego, status string, labels map[string]string) []byte
 		panic(err)
 	}
 	return raw
+}
+
+// ofUID is the same of another uid.
+func ofUID(uid types.UID, raw []byte) []byte {
+	return bytes.Replace(raw, []byte(`"uid":"u1"`), fmt.Appendf(nil, `"uid":%q`, uid), 1)
 }
 
 var labelled = map[string]string{Label: "true"}
@@ -104,6 +113,19 @@ func TestSetsFollowTheirConfigMaps(t *testing.T) {
 	r.sink.Delete(namespace, "p")
 	if r.Sets.Get("p") != nil || len(r.States()) != 0 || fmt.Sprint(r.inventories.released) != "[p]" {
 		t.Error("it is not gone")
+	}
+}
+
+// A list that a watch begins with says nothing of what was deleted before it.
+func TestASetThatIsMadeAnewHasNoVersionBefore(t *testing.T) {
+	r := newRig(t)
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	r.upsert(t, ofUID("u2", labelledMap(namespace, "p", rules(`deny contains x`), "", labelled)))
+	if set := r.Sets.Get("p"); set != nil {
+		t.Errorf("in force is %v of the ConfigMap before", set.Revision())
+	}
+	if _, unusable := r.Unusable()["p"]; !unusable {
+		t.Error("requests are not told that it is unusable")
 	}
 }
 
@@ -222,6 +244,31 @@ func TestWriterWritesOnce(t *testing.T) {
 	w.round(t.Context())
 	if event := <-recorder.Events; !strings.Contains(event, ReasonInvalid) || !strings.Contains(event, "a.rego:6") {
 		t.Errorf("event %s", event)
+	}
+}
+
+// A set may be deleted, and made anew, while the API server answers that its status is written.
+func TestWriterHasNoSetsThatAreGone(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		r := newRig(t)
+		client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
+		client.PrependReactor("patch", "configmaps", func(clienttesting.Action) (handled bool, result runtime.Object, err error) {
+			r.sink.Delete(namespace, "p")
+			if anew {
+				r.upsert(t, ofUID("u2", labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled)))
+			}
+			return true, &corev1.ConfigMap{}, nil
+		})
+		r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+		if err := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon)).write(t.Context(), r.States()[0]); err != nil {
+			t.Fatal(err)
+		}
+		switch states := r.States(); {
+		case !anew && len(states) != 0:
+			t.Errorf("a set that is gone is %+v", states)
+		case anew && (len(states) != 1 || states[0].Object.UID != "u2" || states[0].Object.Status != ""):
+			t.Errorf("a set that was made anew is %+v", states)
+		}
 	}
 }
 

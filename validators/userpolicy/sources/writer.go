@@ -121,7 +121,7 @@ func (w *Writer) write(ctx context.Context, state State) error {
 		return fmt.Errorf("patching ConfigMap %s/%s: %w", w.namespace, state.Object.Name, err)
 	}
 	// Until the watch says the same, it counts as written.
-	w.keeper.Describe(state.Name, &Object{Name: state.Object.Name, UID: state.Object.UID, Status: text})
+	w.keeper.Written(state.Name, &Object{Name: state.Object.Name, UID: state.Object.UID, Status: text})
 	w.tell(state, status)
 	return nil
 }
