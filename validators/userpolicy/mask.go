@@ -120,7 +120,7 @@ func (m *mask) named(values any) {
 }
 
 // arguments adds what a command line gives its options: in --name=value and NAME=value the value, and what follows an option without
-// one. The other words, as of subcommands, may be read. Short ones are numbers and switches.
+// one. The other words, as of subcommands, may be read.
 func (m *mask) arguments(list any) {
 	words, _ := list.([]any)
 	expected := false
@@ -128,16 +128,20 @@ func (m *mask) arguments(list any) {
 		word, _ := element.(string)
 		_, value, given := strings.Cut(word, "=")
 		option := strings.HasPrefix(word, "-")
-		switch {
-		case expected && !option:
-			value = word
-		case !given:
-			value = ""
+		if expected && !option {
+			m.argument(word)
+		}
+		if given {
+			m.argument(value)
 		}
 		expected = option && !given
-		if len(value) >= shortest {
-			m.add(value)
-		}
+	}
+}
+
+// argument adds a word unless it is short: those are numbers and switches.
+func (m *mask) argument(word string) {
+	if len(word) >= shortest {
+		m.add(word)
 	}
 }
 

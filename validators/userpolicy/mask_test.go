@@ -22,7 +22,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	nested := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod",
 		`{"spec":{"containers":[{"env":[{"value":"sesame"},{"value":"sesame-opens"},{"value":"a\"b\nc"},{"value":"<tag>"}]}]}}`)
 	container := request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", `{"spec":{"containers":[{
-		"command":["/app","serve","--user","operator","--verbose"],"args":["--password=hunter22","TOKEN=sesame-opens","-c","run all","--replicas=3"],
+		"command":["/app","serve","--user","operator","--verbose"],"args":["--password=hunter22","TOKEN=sesame-opens","-c","run all","--replicas=3","-e","PIN=tellnobody"],
 		"env":[{"name":"KEY","value":"-----BEGIN KEY-----\r\nMIIBVQ==\n  ab\n"}],
 		"livenessProbe":{"httpGet":{"httpHeaders":[{"name":"Authorization","value":"Bearer abc"}]}}}]}}`)
 	workflow := request(metav1.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "workflows"}, "Workflow",
@@ -46,6 +46,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		`["--password=hunter22", "TOKEN=sesame-opens"]`:      {maskOf(container), `["--password=***", "TOKEN=***"]`},
 		"/app serve as operator runs all, with 3 --replicas": {maskOf(container), "/app serve as *** runs all, with 3 --replicas"},
 		`sh -c "run all"`:                         {maskOf(container), `sh -c "***"`},
+		"-e PIN=tellnobody, so it is tellnobody":  {maskOf(container), "-e ***, so it is ***"},
 		"the line MIIBVQ== of ab":                 {maskOf(container), "the line *** of ab"},
 		"Authorization is Bearer abc":             {maskOf(container), "Authorization is ***"},
 		"it begins with -----BEGIN KEY-----, ...": {maskOf(container), "it begins with ***, ..."},
