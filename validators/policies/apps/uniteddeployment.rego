@@ -71,9 +71,14 @@ deny contains object.union(problem, {"rule": "uniteddeployment-labels"}) if {
 	some kind, template in of
 	some path in [["metadata"], ["spec", "template", "metadata"]]
 	metadata := object.get(template, path, {})
-	object.get(metadata, "labels", {}) != object.get(old, array.concat(["template", kind], array.concat(path, ["labels"])), null)
+	object.get(metadata, "labels", {}) != stored_labels(kind, path)
 	some problem in selector.template_labels(sprintf("%s.%s.labels", [at[kind], concat(".", path)]), object.get(spec, "selector", null), {"metadata": metadata})
 }
+
+# stored_labels are those that a template of a kind had, null where there was none.
+stored_labels(kind, path) := object.get(old.template[kind], array.concat(path, ["labels"]), {}) if old.template[kind]
+
+else := null
 
 # METADATA
 # title: Subsets say how many

@@ -69,6 +69,9 @@ test_stored_labels_are_left_alone if {
 	stored := of_kind("cloneSetTemplate", {"metadata": {"labels": {"app": "other"}}})
 	updating(object.union(stored, {"spec": {"replicas": 5}}), stored) == set()
 	updating(stored, good) == {"uniteddeployment-labels"}
+	unlabelled := with_template({"cloneSetTemplate": {"spec": {"template": object.remove(pods, ["metadata"])}}})
+	updating(object.union(unlabelled, {"spec": {"replicas": 5}}), unlabelled) == set()
+	updating(unlabelled, good) == {"uniteddeployment-labels"}
 }
 
 test_subsets_say_how_many if {
