@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type Found struct {
 	Hash string
 }
 
+func (f Found) ofBundle() bool { return strings.HasPrefix(f.Name, userpolicy.BundlePrefix) }
+
 // Object is the ConfigMap that the status of a set is written to.
 type Object struct {
 	Name string
@@ -45,7 +48,8 @@ type State struct {
 	Failure error
 	// Trouble says why nobody knows whether Found is the newest; nil if it is.
 	Trouble error
-	// Set is what is in force, nil for nothing; InForce is the version that it was made of.
+	// Set is what is in force, nil for nothing; InForce is the version that it was made of, without what a bundle has: that is
+	// kept by who downloads it.
 	Set     *userpolicy.Set
 	InForce Found
 	// Kept is the copy of a version that is kept for a restart; nil for none.
@@ -148,6 +152,9 @@ func (k *Keeper) put(set *userpolicy.Set, found Found) {
 
 // enforce puts a set into force that was made of some version.
 func (k *Keeper) enforce(state *State, set *userpolicy.Set, of Found) {
+	if of.ofBundle() {
+		of.Files, of.Data = nil, nil // up to 64 MiB
+	}
 	state.Set, state.InForce = set, of
 	k.unusable.Delete(state.Name)
 	if copied := k.kept[state.Name]; copied != nil {

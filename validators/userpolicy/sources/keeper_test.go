@@ -85,3 +85,17 @@ func gauge(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	t.Fatalf("there is no %s", name)
 	return 0
 }
+
+// Who downloads a bundle keeps what is in it, and it may be large.
+func TestWhatABundleHasIsNotKeptTwice(t *testing.T) {
+	r := newRig(t)
+	found := Found{
+		Name: "bundle/org", Files: map[string]string{"a.rego": rules(`deny contains "one"`)}, Data: map[string]any{"list": []any{"x"}}, Hash: "1",
+	}
+	if err := r.Load(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	if of := r.States()[0].InForce; of.Hash != "1" || of.Files != nil || of.Data != nil {
+		t.Errorf("%+v", of)
+	}
+}

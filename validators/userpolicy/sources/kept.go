@@ -78,8 +78,8 @@ func (c configMap) copyOf() (set string, owned bool) {
 
 // Delete implements objects.Sink.
 func (s *KeptCopies) Delete(namespace, name string) {
-	if len(name) > len(keptSuffix) && namespace == s.namespace {
-		s.keeper.remember(name[:len(name)-len(keptSuffix)], nil)
+	if set, copied := strings.CutSuffix(name, keptSuffix); copied && namespace == s.namespace {
+		s.keeper.remember(set, nil)
 	}
 }
 

@@ -86,6 +86,10 @@ func TestTheNewestVersionComesBeforeTheCopy(t *testing.T) {
 	if state := r.States()[0]; state.Failure != nil || state.InForce.Hash != state.Found || r.kept["p"].files != nil {
 		t.Errorf("%+v", state)
 	}
+	copies.Delete(namespace, "p"+strings.Repeat("x", len(keptSuffix)))
+	if state := r.States()[0]; state.Kept == nil {
+		t.Error("the copy is forgotten for another ConfigMap that is gone")
+	}
 	copies.Delete(namespace, copyName)
 	if state := r.States()[0]; state.Kept != nil {
 		t.Errorf("a copy that is gone is remembered: %+v", state.Kept)

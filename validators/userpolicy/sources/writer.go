@@ -44,7 +44,8 @@ const (
 	ReasonIncomplete = "PolicyIncomplete"
 )
 
-// Writer writes the statuses of sets onto their ConfigMaps, and keeps what is in force beside them. It works on the replica that leads the registration alone.
+// Writer writes the statuses of sets onto their ConfigMaps, and keeps what is in force beside them. It works on the replica that
+// leads the registration alone.
 type Writer struct {
 	keeper    *Keeper
 	client    kubernetes.Interface
