@@ -23,7 +23,7 @@ func addPolicyAudit(mgr manager.Manager, o Options) error {
 	}
 	return mgr.Add(policyaudit.New(policyaudit.Options{
 		Client: client.CoreV1().RESTClient(), Discovery: client.Discovery(), Namespace: o.PolicyAudit.Namespace,
-		Bundles: o.PolicyAudit.Bundles, BundleDir: o.PolicyAudit.BundleDir, Interval: o.PolicyAudit.Interval, Clock: clock.RealClock{}, Random: rand.Float64,
-		Log: o.Log.WithName("policyaudit"), Registerer: metrics.Registry,
+		Bundles: o.PolicyAudit.Bundles, BundleDir: o.PolicyAudit.BundleDir, Interval: o.PolicyAudit.Interval,
+		Clock: clock.RealClock{}, Random: rand.Float64, Log: o.Log.WithName("policyaudit"), Registerer: metrics.Registry,
 	}))
 }

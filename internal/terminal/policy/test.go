@@ -30,8 +30,8 @@ func newTestCommand(program terminal.Program) *cobra.Command {
 		Short: "Run the tests of policies with the engine that serves them",
 		Long: "Compile policies as the service does, with the same builtins, and run the tests in their *_test.rego.\n\n" +
 			"Each folder with files that end with .rego is a set, and so is a labelled ConfigMap in a YAML or JSON file; - is\n" +
-			"standard input. bundle/NAME=FILE is a tarball of OPA with the settings.yaml beside it. Tests see the parameters of settings.yaml as data.parameters; data.inventory they give themselves:\n" +
-			"`with data.inventory as {...}`.\n\n" +
+			"standard input. bundle/NAME=FILE is a tarball of OPA with the settings.yaml beside it. Tests see the parameters of\n" +
+			"settings.yaml as data.parameters; data.inventory they give themselves: `with data.inventory as {...}`.\n\n" +
 			"Exit codes: 0 all tests pass, 1 one does not, a set does not compile or is covered too little, 2 the command line\n" +
 			"or a file cannot be understood, or there is no test.",
 		Example: program.Examples(`
