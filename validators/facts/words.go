@@ -117,7 +117,7 @@ func strategicMerge(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	merged, err := strategicpatch.StrategicMergePatch(template, patch, corev1.PodTemplateSpec{})
+	merged, err := merge(template, patch, elements(args[0].Value), elements(args[1].Value))
 	if err == nil {
 		err = decoding.Into(new(corev1.PodTemplateSpec), "", merged) // the merge takes lists and objects as they come
 	}
@@ -129,4 +129,33 @@ func strategicMerge(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 		return term(map[string]any{"error": err.Error()})
 	}
 	return term(map[string]any{"template": result, "error": ""})
+}
+
+// mostMerging is how many elements may be in lists where a patch has some. The merge sorts them by comparing each with each, and ends
+// with no context: it takes a second of so many, and minutes of those of an object of half a megabyte.
+const mostMerging = 2000
+
+// merge merges what has so many elements in lists. The library panics where it compares what cannot be compared, as a name that is
+// an object.
+func merge(template, patch []byte, have, add int) (merged []byte, err error) {
+	if add > 0 && have+add > mostMerging {
+		return nil, fmt.Errorf("its lists have %d elements and those of the template %d: at most %d can be merged", add, have, mostMerging)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("what elements of lists are merged by must be a text or a number: %v", cause)
+		}
+	}()
+	return strategicpatch.StrategicMergePatch(template, patch, corev1.PodTemplateSpec{})
+}
+
+// elements is how many a value has in all its lists.
+func elements(value ast.Value) (n int) {
+	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
+		if list, is := t.Value.(*ast.Array); is {
+			n += list.Len()
+		}
+		return false
+	})
+	return n
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,6 +70,35 @@ func TestEncode(t *testing.T) {
 	for _, text := range []string{`{1, 2}`, `{1: 2}`, `[{1: 2}]`} {
 		if got, err := encode(ast.MustParseTerm(text)); err == nil {
 			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// A patch can be anything, and the library that merges it survives little.
+func TestPatchesThatCannotBeMerged(t *testing.T) {
+	const template = `{"spec":{"containers":[{"name":"a"}],"volumes":[{"name":"v"}],"tolerations":[{"key":"k"}]}}`
+	many := make([]string, mostMerging)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"name":"e%d"}`, i)
+	}
+	env := fmt.Sprintf(`{"spec":{"containers":[{"name":"a","env":[%s]}]}}`, strings.Join(many, ","))
+	for _, c := range []struct{ template, patch, want string }{
+		{template, `{"spec":{"containers":[{"name":{"a":1}},{"name":[1]}]}}`, "must be a text or a number"},
+		{template, `{"spec":{"volumes":[{"name":{}}]}}`, "must be a text or a number"},
+		{template, `{"spec":{"volumes":[{"name":"v","$retainKeys":[{}]}]}}`, "must be a text or a number"},
+		{template, `{"spec":{"$setElementOrder/tolerations":[[]]}}`, "must be a text or a number"},
+		{template, env, "at most 2000 can be merged"},
+		{env, template, "at most 2000 can be merged"},
+		{env, `{"metadata":{"labels":{"a":"b"}}}`, ""},
+	} {
+		answer, err := strategicMerge(t.Context(), []*ast.Term{ast.MustParseTerm(c.template), ast.MustParseTerm(c.patch)})
+		if err != nil {
+			t.Errorf("%.100s: %v", c.patch, err)
+			continue
+		}
+		got := text(answer.Get(ast.StringTerm("error")))
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%.100s: %q, want %q", c.patch, got, c.want)
 		}
 	}
 }
