@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -108,6 +109,13 @@ func TestABundleThatCannotBeHadIsTold(t *testing.T) {
 	}
 	if a.metrics.values(t)["incomplete bundle/org"] != 1 {
 		t.Error("the metric says that all was audited")
+	}
+	// The text of the failure is another one each time, as that of a connection from another port is.
+	a.keeper.Refuse("bundle/org", errors.New("asking for the bundle once more"))
+	written := len(api.patches)
+	round(t, a)
+	if len(api.patches) != written {
+		t.Errorf("it is told again: %v", api.patches[written:])
 	}
 }
 

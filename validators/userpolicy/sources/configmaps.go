@@ -131,14 +131,23 @@ func (s *BundleSettings) Upsert(raw jsontext.Value) error {
 		return nil
 	}
 	s.mu.Lock()
-	before := s.named[c.Metadata.Name].Metadata.Labels[BundleLabel]
+	known, there := s.named[c.Metadata.Name]
 	s.named[c.Metadata.Name] = c
 	s.mu.Unlock()
-	if before != "" && before != bundle {
+	if there && c.saysTheSame(known) {
+		return nil // who is told reads the whole bundle
+	}
+	if before := known.Metadata.Labels[BundleLabel]; before != "" && before != bundle {
 		s.tell(before)
 	}
 	s.tell(bundle)
 	return nil
+}
+
+// saysTheSame tells whether nothing that counts of settings differs.
+func (c configMap) saysTheSame(other configMap) bool {
+	return *c.object() == *other.object() && c.Metadata.Labels[BundleLabel] == other.Metadata.Labels[BundleLabel] &&
+		c.Data[userpolicy.SettingsFile] == other.Data[userpolicy.SettingsFile]
 }
 
 // Delete implements objects.Sink.

@@ -36,6 +36,8 @@ type keptVersion struct {
 	Kept
 	// files are there as long as they may be needed.
 	files map[string]string
+	// useless is a copy that was tried and does not compile either.
+	useless bool
 }
 
 // KeptCopies is a sink of the copies.
@@ -90,7 +92,10 @@ func (k *Keeper) remember(name string, copied *keptVersion) {
 	if copied == nil {
 		delete(k.kept, name)
 	} else {
-		if state := k.states[name]; state != nil && state.Set != nil {
+		if before := k.kept[name]; before != nil && before.Kept == copied.Kept {
+			copied.useless = before.useless
+		}
+		if state := k.states[name]; copied.useless || state != nil && state.Set != nil {
 			copied.files = nil
 		}
 		k.kept[name] = copied
@@ -105,12 +110,15 @@ func (k *Keeper) restore(ctx context.Context, name string) {
 		return
 	}
 	set, err := k.compile(ctx, found)
-	if err != nil {
-		k.Log.Error(err, "The last good version of a set of policies is not usable by this release", "set", name)
-		return
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err != nil {
+		k.Log.Error(err, "The last good version of a set of policies is not usable by this release", "set", name)
+		if copied := k.kept[name]; copied != nil && copied.Hash == found.Hash {
+			copied.files, copied.useless = nil, true
+		}
+		return
+	}
 	k.enforce(k.state(name), set, found)
 	k.Log.Info("The last good version of a set of policies is in force", "set", name, "revision", set.Revision())
 }

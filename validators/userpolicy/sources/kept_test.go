@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
 
 const copyName = "p.last-good"
@@ -73,6 +76,28 @@ func TestTheLastGoodVersionOutlivesTheProcess(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A copy that does not compile either is not compiled again each time that it is told of, but one with other content is.
+func TestAUselessCopyIsTriedOnce(t *testing.T) {
+	good, bad := rules(`deny contains "one"`), rules(`deny contains x`)
+	r := newRig(t)
+	compiled := 0
+	real := r.compile
+	r.compile = func(ctx context.Context, found Found) (*userpolicy.Set, error) { compiled++; return real(ctx, found) }
+	copies := NewKeptCopies(t.Context(), r.Keeper, namespace)
+	r.upsert(t, labelledMap(namespace, "p", bad, "", labelled))
+	for range 3 {
+		if err := copies.Upsert(copyOfP(namespace, bad, "u1", keptLabels)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if compiled != 2 {
+		t.Errorf("compiled %d times, want the set and its copy once each", compiled)
+	}
+	if err := copies.Upsert(copyOfP(namespace, good, "u1", keptLabels)); err != nil || r.Sets.Get("p") == nil {
+		t.Errorf("a copy with other content is not in force, %v", err)
 	}
 }
 

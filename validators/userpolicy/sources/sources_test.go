@@ -324,6 +324,12 @@ func TestSettingsOfBundles(t *testing.T) {
 	if err := s.Upsert(settings(namespace, "more", "enforcement: deny")); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Upsert(settings(namespace, "more", "enforcement: deny")); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(told) != "[org org]" {
+		t.Errorf("told of %q, want once for each change", told)
+	}
 	if _, err := s.Settings("org"); err == nil || !strings.Contains(err.Error(), "more and ours both") {
 		t.Errorf("two ConfigMaps: %v", err)
 	}
