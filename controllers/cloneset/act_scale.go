@@ -68,6 +68,9 @@ func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []N
 }
 
 func (r *Reconciler) createOne(ctx context.Context, made NewPod) error {
+	if made.Err != nil {
+		return made.Err
+	}
 	for _, c := range made.Claims {
 		if err := r.createClaim(ctx, c); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/podtemplate"
@@ -19,6 +20,8 @@ import (
 type NewPod struct {
 	Pod    *corev1.Pod
 	Claims []*corev1.PersistentVolumeClaim
+	// Err is why it must not be created.
+	Err error
 }
 
 // templateHashLabel of a Pod has the hash of its revision, in whichever form the revision label is.
@@ -32,6 +35,15 @@ func recordedTemplate(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, er
 		return nil, fmt.Errorf("reading revision %s: %w", r.Name, err)
 	}
 	return template, nil
+}
+
+// notOurs is an error about a Pod that the selector does not match. Admission lets no such CloneSet pass, but it may have been away:
+// the Pod would be released as soon as it is there, and created again, without end.
+func notOurs(pod *corev1.Pod, selector labels.Selector) error {
+	if selector.Matches(labels.Set(pod.Labels)) {
+		return nil
+	}
+	return fmt.Errorf("creating Pod %s: spec.selector (%s) does not match the labels of the template: change either", pod.Name, selector)
 }
 
 // newPod makes a Pod at a revision (cloneset.md §3.4). All but the template is as the CloneSet says now.

@@ -1,9 +1,11 @@
 package cloneset
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/controllers/podset/arithmetic"
 	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
@@ -107,6 +109,10 @@ func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 	if numbers.Create == 0 {
 		return nil
 	}
+	selector, err := metav1.LabelSelectorAsSelector(p.set.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("reading spec.selector: %w", err)
+	}
 	free, used := p.knownIDs()
 	next := p.ids(free, used)
 	for i := range min(numbers.Create-p.heldBack(numbers.Create-len(free)), mostNew) {
@@ -118,6 +124,7 @@ func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 		if err != nil {
 			return err
 		}
+		pod.Err = notOurs(pod.Pod, selector)
 		s.Create = append(s.Create, pod)
 	}
 	return nil

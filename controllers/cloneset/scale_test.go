@@ -122,6 +122,21 @@ func TestStreamingScaleOut(t *testing.T) {
 	}
 }
 
+// TestNoPodIsMadeThatTheSelectorDoesNotMatch has a CloneSet that was stored while no webhook was there.
+func TestNoPodIsMadeThatTheSelectorDoesNotMatch(t *testing.T) {
+	w := newWorld(t, func(s *cloneSet) { s.Spec.Template.Labels = map[string]string{"app": "other"} })
+	if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), "does not match the labels of the template") {
+		t.Errorf("the error is %v", err)
+	}
+	if pods := w.pods(); len(pods) != 0 {
+		t.Errorf("%d Pods were made", len(pods))
+	}
+	status := w.set().Status
+	if c := conditionOf(&status, "FailedScale"); c == nil || c.Status != corev1.ConditionTrue {
+		t.Errorf("the condition is %+v", c)
+	}
+}
+
 func TestPodsToDelete(t *testing.T) {
 	w := newWorld(t, replicas(4))
 	w.settle()
