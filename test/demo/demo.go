@@ -179,7 +179,7 @@ const next = `
 Ready after %.0f s. What to try next:
 
   eval "$(go run ./test/cluster env --name %[2]s)"     # kubectl and helm for this cluster
-  kubectl get sidecarsets
+  kubectl get sidecarsets                             # nothing counts their Pods yet
   kubectl exec deployment/shop -c log-agent -- /bin/busybox env
   kubectl scale deployment/shop --replicas=5          # new Pods are injected too
   kubectl run tried --image=bank.test/web:v1 --labels=app=shop --dry-run=server -o yaml   # what admission adds
@@ -189,11 +189,12 @@ Ready after %.0f s. What to try next:
   kubectl apply -f docs/examples/workloads            # a CloneSet; its Pods get another image where they are:
   kubectl patch clonesets.v1beta1.apps.kruise.io site --type=json \
     -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "bank.test/web:v2"}]'
-  kubectl get clone,pods -l app=site -o wide -w
+  kubectl get pods -l app=site -o wide -w             # the same Pods, restarted one by one; Ctrl-C ends it
 
   kubectl create configmap no-latest-tag -n kruise-system --from-file=docs/policies/no-latest-tag   # a policy of yours,
   kubectl label configmap no-latest-tag -n kruise-system fairlead.io/policy=true                    # see docs/policies.md
-  kubectl run refused --image=bank.test/web
+  kubectl get configmap no-latest-tag -n kruise-system -o jsonpath='{.metadata.annotations.fairlead\.io/policy-status}'
+  kubectl run refused --image=bank.test/web           # is refused when that status says Active
 
   make build && bin/fairlead doctor                   # what is wrong with the installation; docs/cli.md has more
   bin/fairlead explain pod ordered                    # which SidecarSets a Pod has, and why not the others

@@ -40,16 +40,19 @@ func judgeDeployment(r *report, object string, found *appsv1.Deployment, means s
 		wanted = *found.Spec.Replicas
 	}
 	ready := found.Status.ReadyReplicas
+	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", found.Namespace, found.Name)
 	look := fmt.Sprintf("kubectl -n %s describe pods -l control-plane=%s", found.Namespace, found.Spec.Selector.MatchLabels["control-plane"])
 	switch {
 	case !runsFairlead(found):
 		r.add(Error, object, "it does not run fairlead", "another program has the name", "see the finding of leftovers")
+	case wanted == 0:
+		r.add(Error, object, "it is scaled to 0 replicas, which what else is wrong may come from", means, scale)
 	case ready == 0:
 		r.add(Error, object, fmt.Sprintf("none of its %d replicas is ready", wanted), means, look)
 	case ready < wanted:
 		r.add(Warning, object, fmt.Sprintf("%d of %d replicas are ready", ready, wanted), "there is less to spare when a node goes", look)
 	case wanted == 1:
-		r.add(Warning, object, "it has a single replica", "while that moves to another node: "+means, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", found.Namespace, found.Name))
+		r.add(Warning, object, "it has a single replica", "while that moves to another node: "+means, scale)
 	}
 }
 

@@ -70,6 +70,12 @@ func TestASingleReplicaIsTold(t *testing.T) {
 	if got := found(t, r); got.Severity != Warning || !strings.Contains(got.Message, "single replica") {
 		t.Errorf("%+v", got)
 	}
+	d.Spec.Replicas = ptr.To[int32](0)
+	r = &report{}
+	judgeDeployment(r, "x", d, "means")
+	if got := found(t, r); got.Severity != Error || !strings.Contains(got.Message, "scaled to 0") || !strings.Contains(got.Cure, "--replicas=2") {
+		t.Errorf("%+v", got)
+	}
 	d.Spec.Template.Spec.Containers[0].Args = []string{"--leader-elect"}
 	r = &report{}
 	judgeDeployment(r, "x", d, "means")
