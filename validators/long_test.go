@@ -3,6 +3,7 @@ package validators_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestLongListsAreJudgedInTime(t *testing.T) {
 	list := func(element string) string {
 		elements := make([]string, length)
 		for i := range elements {
-			elements[i] = strings.ReplaceAll(element, "@", fmt.Sprint(i))
+			elements[i] = strings.ReplaceAll(element, "@", strconv.Itoa(i))
 		}
 		return strings.Join(elements, ",")
 	}

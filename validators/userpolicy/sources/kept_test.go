@@ -84,8 +84,11 @@ func TestAUselessCopyIsTriedOnce(t *testing.T) {
 	good, bad := rules(`deny contains "one"`), rules(`deny contains x`)
 	r := newRig(t)
 	compiled := 0
-	real := r.compile
-	r.compile = func(ctx context.Context, found Found) (*userpolicy.Set, error) { compiled++; return real(ctx, found) }
+	compile := r.compile
+	r.compile = func(ctx context.Context, found Found) (*userpolicy.Set, error) {
+		compiled++
+		return compile(ctx, found)
+	}
 	copies := NewKeptCopies(t.Context(), r.Keeper, namespace)
 	r.upsert(t, labelledMap(namespace, "p", bad, "", labelled))
 	for range 3 {
