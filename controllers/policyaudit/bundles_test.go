@@ -1,9 +1,6 @@
 package policyaudit
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,39 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/test/tarball"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 )
 
-// tarball is a bundle with one module.
-func tarball(t *testing.T, module string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	archive := tar.NewWriter(zipped)
-	if err := archive.WriteHeader(&tar.Header{Name: "p.rego", Mode: 0o644, Size: int64(len(module))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := archive.Write([]byte(module)); err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 // bundleServer is a bundle called org at a server; nil is a server in trouble.
-func bundleServer(t *testing.T, tarball []byte) bundles.Config {
+func bundleServer(t *testing.T, bundle []byte) bundles.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if tarball == nil {
+		if bundle == nil {
 			http.Error(w, "gone", http.StatusBadGateway)
 			return
 		}
-		_, _ = w.Write(tarball)
+		_, _ = w.Write(bundle)
 	}))
 	t.Cleanup(server.Close)
 	return bundles.Config{Name: "org", URL: server.URL}
@@ -69,7 +46,7 @@ func TestBundlesAreAudited(t *testing.T) {
 	api.settings("org", "enforcement: warn\nexemptions: [{namespaces: [bank]}]")
 	api.put(pods, "{metadata: {name: a, namespace: shop}, spec: {containers: []}}")
 	api.put(pods, "{metadata: {name: b, namespace: bank}, spec: {containers: []}}")
-	a, _ := api.auditorOf(bundleServer(t, tarball(t, owner)))
+	a, _ := api.auditorOf(bundleServer(t, tarball.Of(t, map[string]string{"p.rego": owner})))
 	until(t, a, "the bundle is audited", func() bool { return api.summary("org-settings") != nil })
 	got := api.summary("org-settings")
 	if diff := cmp.Diff([]string{"warn Pod shop/a owner: a has no owner"}, examples(got)); diff != "" || got.Scanned != 2 {
@@ -90,7 +67,7 @@ func TestBundlesAreAudited(t *testing.T) {
 func TestABundleWithoutSettingsIsAudited(t *testing.T) {
 	api := newAPI(t)
 	api.put(pods, "{metadata: {name: a, namespace: shop}, spec: {containers: []}}")
-	a, _ := api.auditorOf(bundleServer(t, tarball(t, owner)))
+	a, _ := api.auditorOf(bundleServer(t, tarball.Of(t, map[string]string{"p.rego": owner})))
 	until(t, a, "the metric says so", func() bool { return a.metrics.values(t)["violations bundle/org deny"] == 1 })
 	if len(api.patches) != 0 {
 		t.Errorf("something was written: %v", api.patches)

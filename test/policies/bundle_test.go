@@ -1,15 +1,13 @@
 package policies
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/test/tarball"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
 	"github.com/fairlead-io/fairlead/webhook/replica"
@@ -47,38 +45,16 @@ func (s *bundleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *bundleServer) put(t *testing.T, tag string, files map[string]string) {
 	t.Helper()
-	tarball := tarballOf(t, files)
+	bundle := tarball.Of(t, files)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tarball, s.tag = tarball, fmt.Sprintf("%q", tag)
+	s.tarball, s.tag = bundle, fmt.Sprintf("%q", tag)
 }
 
 func (s *bundleServer) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unchanged
-}
-
-func tarballOf(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	archive := tar.NewWriter(zipped)
-	for name, content := range files {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := archive.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 const bundleSettings = `

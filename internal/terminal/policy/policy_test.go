@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/test/tarball"
 )
 
 const examples = "../../../docs/policies"
@@ -219,31 +218,21 @@ func TestBundles(t *testing.T) {
 	const module = "# METADATA\n# scope: package\n# custom: {match: [{apiGroups: [\"\"], resources: [pods]}]}\npackage org\n\n" +
 		"deny contains data.org.words.no if input.request.object.spec.containers[0].name == data.parameters.name\n"
 	const tests = "package org_test\n\ntest_no if data.org.deny == {\"never\"} with input.request.object.spec.containers as [{\"name\": \"web\"}]\n"
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	archive := tar.NewWriter(zipped)
-	for name, content := range map[string]string{
+	made := tarball.Of(t, map[string]string{
 		".manifest": `{"roots": ["org", "org_test"]}`, "org/org.rego": module, "org/org_test.rego": tests, "org/words/data.json": `{"no": "never"}`,
-	} {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := archive.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tarball := filepath.Join(dir, "org.tar.gz")
-	if err := errors.Join(archive.Close(), zipped.Close(), os.WriteFile(tarball, out.Bytes(), 0o600),
+	})
+	file := filepath.Join(dir, "org.tar.gz")
+	if err := errors.Join(os.WriteFile(file, made, 0o600),
 		os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte("failurePolicy: Fail\nparameters: {name: web}\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := run(t, "", "check", "bundle/org="+tarball); code != 0 || !strings.Contains(out, "name: org.bundles.fairlead.io") || !strings.Contains(out, "failurePolicy: Fail") {
+	if out, code := run(t, "", "check", "bundle/org="+file); code != 0 || !strings.Contains(out, "name: org.bundles.fairlead.io") || !strings.Contains(out, "failurePolicy: Fail") {
 		t.Errorf("check ends with %d: %s", code, out)
 	}
-	if out, code := run(t, "", "test", "bundle/org="+tarball); code != 0 || !strings.Contains(out, "1 passed") {
+	if out, code := run(t, "", "test", "bundle/org="+file); code != 0 || !strings.Contains(out, "1 passed") {
 		t.Errorf("test ends with %d: %s", code, out)
 	}
-	if out, code := run(t, "", "check", "bundle/Org="+tarball); code != 2 || !strings.Contains(out, `name "Org"`) {
+	if out, code := run(t, "", "check", "bundle/Org="+file); code != 2 || !strings.Contains(out, `name "Org"`) {
 		t.Errorf("a name that none can have: %d: %s", code, out)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/fairlead-io/fairlead/test/tarball"
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
 	"github.com/fairlead-io/fairlead/webhook/admission"
@@ -127,7 +128,7 @@ func (r *rig) trouble() string {
 
 func TestVersionsComeIntoForce(t *testing.T) {
 	server := newOrigin(t)
-	server.put(`"1"`, tarball(t, files("above")))
+	server.put(`"1"`, tarball.Of(t, files("above")))
 	r := newRig(Config{Name: "org", URL: server.URL}, t.TempDir())
 	if awaited := r.Awaited(); len(awaited) != 1 {
 		t.Errorf("awaited are %q before the first answer", awaited)
@@ -144,7 +145,7 @@ func TestVersionsComeIntoForce(t *testing.T) {
 	if err := r.look(t); err != nil || server.unchanged != 1 {
 		t.Errorf("asked again: %v, %d answers that nothing changed", err, server.unchanged)
 	}
-	server.put(`"2"`, tarball(t, files("more than")))
+	server.put(`"2"`, tarball.Of(t, files("more than")))
 	if err := r.look(t); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestVersionsComeIntoForce(t *testing.T) {
 
 func TestTheLastGoodVersionStays(t *testing.T) {
 	server := newOrigin(t)
-	server.put(`"1"`, tarball(t, files("above")))
+	server.put(`"1"`, tarball.Of(t, files("above")))
 	directory := t.TempDir()
 	r := newRig(Config{Name: "org", URL: server.URL}, directory)
 	if err := r.look(t); err != nil {
@@ -167,7 +168,7 @@ func TestTheLastGoodVersionStays(t *testing.T) {
 	bad := files("x")
 	bad["org/org.rego"] = strings.Replace(rules, "data.parameters.limit\n", "http.send({}).x\n", 1)
 	for name, change := range map[string]func(){
-		"rules that do not compile": func() { server.put(`"2"`, tarball(t, bad)) },
+		"rules that do not compile": func() { server.put(`"2"`, tarball.Of(t, bad)) },
 		"no bundle at all":          func() { server.put(`"3"`, []byte("<html>")) },
 		"a server in trouble":       func() { server.put("", nil) },
 	} {
@@ -195,7 +196,7 @@ func TestTheLastGoodVersionStays(t *testing.T) {
 // the newest once the server goes back to it.
 func TestABundleThatCannotBeUnpackedIsInvalid(t *testing.T) {
 	server := newOrigin(t)
-	server.put(`"1"`, tarball(t, files("above")))
+	server.put(`"1"`, tarball.Of(t, files("above")))
 	r := newRig(Config{Name: "org", URL: server.URL}, "")
 	state := func() sources.State {
 		_ = r.look(t) // the state has it
@@ -210,7 +211,7 @@ func TestABundleThatCannotBeUnpackedIsInvalid(t *testing.T) {
 	if got := state(); got.Trouble == nil {
 		t.Errorf("a server in trouble: %+v", got)
 	}
-	server.put(`"1"`, tarball(t, files("above")))
+	server.put(`"1"`, tarball.Of(t, files("above")))
 	if got := state(); got.Failure != nil || got.Trouble != nil || got.Found != first.Found {
 		t.Errorf("the first one again: %+v", got)
 	}
@@ -239,7 +240,7 @@ func TestATornFileIsNoBundle(t *testing.T) {
 
 func TestATokenIsSent(t *testing.T) {
 	server := newOrigin(t)
-	server.put("", tarball(t, files("above")))
+	server.put("", tarball.Of(t, files("above")))
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -250,7 +251,7 @@ func TestATokenIsSent(t *testing.T) {
 }
 
 func TestATokenIsForOneServer(t *testing.T) {
-	other := &origin{tarball: tarball(t, files("above"))}
+	other := &origin{tarball: tarball.Of(t, files("above"))}
 	other.Server = httptest.NewTLSServer(other)
 	defer other.Close()
 	server := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusFound)) // another port of the same host
@@ -279,7 +280,7 @@ func TestASlowServerIsGivenUp(t *testing.T) {
 
 func TestSettingsThatCannotBeReadKeepABundleOut(t *testing.T) {
 	server := newOrigin(t)
-	server.put(`"1"`, tarball(t, files("above")))
+	server.put(`"1"`, tarball.Of(t, files("above")))
 	r := newRig(Config{Name: "org", URL: server.URL}, "")
 	r.settings.text = "broken"
 	if err := r.look(t); err == nil || r.says(t, "4") != "nothing is in force" {

@@ -20,6 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
+
+	"github.com/fairlead-io/fairlead/test/tarball"
 )
 
 const rules = `# METADATA
@@ -35,28 +37,6 @@ func files(word string) map[string]string {
 	return map[string]string{
 		".manifest": `{"roots": ["org"]}`, "org/org.rego": rules, "org/words/data.json": `{"no": "` + word + `"}`,
 	}
-}
-
-func tarball(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	archive := tar.NewWriter(zipped)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := archive.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // sparse are two files of 1 MiB that take nothing of a tarball.
@@ -82,7 +62,7 @@ func sparse(t *testing.T) []byte {
 }
 
 func TestUnpack(t *testing.T) {
-	found, err := unpack(Config{Name: "org"}, tarball(t, files("above")))
+	found, err := unpack(Config{Name: "org"}, tarball.Of(t, files("above")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +84,12 @@ func TestWhatIsNoBundle(t *testing.T) {
 		want    string
 	}{
 		"no archive":        {[]byte("<html>"), "gzipped tarball"},
-		"outside its roots": {tarball(t, outside), "roots"},
-		"too large":         {tarball(t, large), "larger than 1 MiB"},
+		"outside its roots": {tarball.Of(t, outside), "roots"},
+		"too large":         {tarball.Of(t, large), "larger than 1 MiB"},
 		"sparse":            {sparse(t), "larger than 1 MiB"},
-		"too deep":          {tarball(t, map[string]string{"org/org.rego": "package org\nx := " + strings.Repeat("(1+", 300) + "1" + strings.Repeat(")", 300)}), "org/org.rego:2: it nests"},
-		"YAML that unfolds": {tarball(t, map[string]string{"data.yaml": "a: &a [" + strings.Repeat("x", 9000) + "]\nb: [" + strings.Repeat("*a, ", 1000) + "]"}), "data.yaml: with its aliases"},
-		"no Rego":           {tarball(t, map[string]string{"org.rego": "package"}), "org.rego:1"},
+		"too deep":          {tarball.Of(t, map[string]string{"org/org.rego": "package org\nx := " + strings.Repeat("(1+", 300) + "1" + strings.Repeat(")", 300)}), "org/org.rego:2: it nests"},
+		"YAML that unfolds": {tarball.Of(t, map[string]string{"data.yaml": "a: &a [" + strings.Repeat("x", 9000) + "]\nb: [" + strings.Repeat("*a, ", 1000) + "]"}), "data.yaml: with its aliases"},
+		"no Rego":           {tarball.Of(t, map[string]string{"org.rego": "package"}), "org.rego:1"},
 	} {
 		if _, err := unpack(Config{Name: "org", MaxMiB: 1}, c.tarball); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -120,7 +100,7 @@ func TestWhatIsNoBundle(t *testing.T) {
 // signed is a bundle with a signature by a key under the id of a key.
 func signed(t *testing.T, key *rsa.PrivateKey, id, word string) []byte {
 	t.Helper()
-	read, err := bundle.NewReader(bytes.NewReader(tarball(t, files(word)))).WithRegoVersion(ast.RegoV1).Read()
+	read, err := bundle.NewReader(bytes.NewReader(tarball.Of(t, files(word)))).WithRegoVersion(ast.RegoV1).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +176,7 @@ func TestSignatures(t *testing.T) {
 		"another id":        {signed(t, ours, "second", "no"), Key{File: file, ID: "second"}, false},
 		"without a key":     {good, Key{}, false},
 		"theirs":            {signed(t, theirs, "default", "no"), Key{File: file}, true},
-		"none":              {tarball(t, files("no")), Key{File: file}, true},
+		"none":              {tarball.Of(t, files("no")), Key{File: file}, true},
 		"changed data":      {replaced(t, good, "data.json", `{"org": {"words": {"no": "yes"}}}`), Key{File: file}, true},
 		"changed rules":     {replaced(t, good, "org/org.rego", "package org\n"), Key{File: file}, true},
 		"no such key":       {good, Key{File: file + ".gone"}, true},
