@@ -29,6 +29,7 @@ func TestPodsOnFakeNodes(t *testing.T) {
 		{"a resize", (*world).resize},
 		{"a deletion", (*world).deletion},
 		{"a Pod that ends", (*world).ends},
+		{"a timed Pod", (*world).timed},
 		{"nodes come and go", (*world).nodes},
 	} {
 		t.Run(part.name, func(t *testing.T) {

@@ -17,6 +17,10 @@ import (
 // maxUnavailable is that of all rollouts, for a CloneSet and a Deployment alike.
 var maxUnavailable = intstr.FromString("25%")
 
+// timed makes the pretended kubelet report on a Pod as often and as late as a real one (test/cluster/internal/kubelets): what
+// that writes is part of what is compared with a Deployment, whose Pods start and end where those of a CloneSet are changed.
+var timed = map[string]string{"bank.test/kubelet": "timed"}
+
 // template is a Pod with two containers and some env, as large as Pods commonly are.
 func template(image string) corev1.PodTemplateSpec {
 	env := make([]corev1.EnvVar, 10)
@@ -24,7 +28,7 @@ func template(image string) corev1.PodTemplateSpec {
 		env[i] = corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value that is neither short nor long"}
 	}
 	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"example.io/team": "shop"}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}, Annotations: timed},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "web", Image: image, Env: env, Ports: []corev1.ContainerPort{{ContainerPort: 8080}}},
 			{Name: "log", Image: "bank.test/log:v1", Env: env},
