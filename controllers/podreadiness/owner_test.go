@@ -16,7 +16,7 @@ func TestThePodsOfCloneSetsAreLeftToThemForAWhile(t *testing.T) {
 	gates := []string{"InPlaceUpdateReady", "KruisePodReady"}
 	of := func(apiVersion, kind string, pod *corev1.Pod) *corev1.Pod {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "o", Controller: ptr.To(true)}}
-		pod.CreationTimestamp = metav1.NewTime(now.Add(-28 * time.Second))
+		pod.CreationTimestamp = metav1.NewTime(now.Add(2*time.Second - ownerPatience))
 		pod.Spec.NodeName = "node"
 		return pod
 	}
@@ -28,7 +28,7 @@ func TestThePodsOfCloneSetsAreLeftToThemForAWhile(t *testing.T) {
 		"new": {of("apps.kruise.io/v1alpha1", "CloneSet", podWith(gates)), 2 * time.Second},
 		"scheduled late": {
 			of("apps.kruise.io/v1beta1", "CloneSet", podWith(gates, corev1.PodCondition{
-				Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-27 * time.Second)),
+				Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(3*time.Second - ownerPatience)),
 			})), 3 * time.Second,
 		},
 		"of another kind":        {of("apps.kruise.io/v1beta1", "StatefulSet", podWith(gates)), 0},

@@ -22,8 +22,9 @@ func wants(pod *corev1.Pod) bool {
 
 const (
 	// ownerPatience is how long a Pod of a CloneSet may have had its node before its first condition is set here. The
-	// CloneSet's controller is in this process, and late only when much is to do; then a second write would make it later.
-	ownerPatience = 30 * time.Second
+	// CloneSet's controller is in this process, and late only when much is to do: 5,000 Pods take minutes at the default
+	// limits of requests. Then a second write would make it later, and the Pod could not be ready before it anyway.
+	ownerPatience = 5 * time.Minute
 	// notYet is how long to leave a Pod alone that has no node; its event comes when it has.
 	notYet = time.Hour
 )
