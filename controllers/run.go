@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podcache"
 	"github.com/fairlead-io/fairlead/controllers/podreadiness"
 	"github.com/fairlead-io/fairlead/controllers/podunavailablebudget"
+	"github.com/fairlead-io/fairlead/controllers/throttle"
 	"github.com/fairlead-io/fairlead/internal/features"
 	"github.com/fairlead-io/fairlead/internal/logging"
 )
@@ -43,7 +44,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	mgr, err := newManager(cfg, o)
+	mgr, err := newManager(throttle.PerResource(cfg), o)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,142 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+func TestResourceOf(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/ns/pods":                                      "pods",
+		"/api/v1/namespaces/ns/pods/web":                                  "pods",
+		"/api/v1/namespaces/ns/pods/web/status":                           "pods/status",
+		"/api/v1/namespaces/ns/pods/web/proxy/status/x":                   "pods/proxy",
+		"/api/v1/pods":                                                    "pods",
+		"/api/v1/nodes/n/status":                                          "nodes/status",
+		"/api/v1/namespaces":                                              "namespaces",
+		"/api/v1/namespaces/ns":                                           "namespaces",
+		"/api/v1/namespaces/ns/finalize":                                  "namespaces/finalize",
+		"/apis/apps.kruise.io/v1beta1/namespaces/ns/clonesets/web/status": "apps.kruise.io/clonesets/status",
+		"/apis/apps.kruise.io/v1beta1/clonesets":                          "apps.kruise.io/clonesets",
+		"/k8s/clusters/c-1/api/v1/namespaces/ns/pods/web/status":          "pods/status",
+		"/api":                     "",
+		"/api/v1":                  "",
+		"/apis":                    "",
+		"/apis/apps":               "",
+		"/apis/apps.kruise.io/v1/": "",
+		"/version":                 "",
+		"/":                        "",
+	} {
+		if got := resourceOf(path); got != want {
+			t.Errorf("%s is of %q, want %q", path, got, want)
+		}
+	}
+}
+
+// answering is an API server that has every Pod, and tells what was asked of it.
+func answering(t *testing.T) (*rest.Config, <-chan string) {
+	t.Helper()
+	asked := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}`)
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL, QPS: 0.001, Burst: 2}, asked
+}
+
+func TestEachResourceHasItsOwnLimitInAllClients(t *testing.T) {
+	cfg, asked := answering(t)
+	limited := PerResource(cfg)
+	if cfg.QPS != 0.001 || cfg.WrapTransport != nil {
+		t.Error("the configuration that was given is changed")
+	}
+	first, second := kubernetes.NewForConfigOrDie(limited), kubernetes.NewForConfigOrDie(limited)
+	get := func(c *kubernetes.Clientset) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.CoreV1().Pods("ns").Get(ctx, "web", metav1.GetOptions{})
+		return err
+	}
+	for _, c := range []*kubernetes.Clientset{first, second} {
+		if err := get(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := get(first)
+	if err == nil || !strings.Contains(err.Error(), `waiting to make a request to "pods" within --rest-config-qps`) {
+		t.Errorf("the third request within the limit of two: %v", err)
+	}
+	_, err = first.CoreV1().Pods("ns").Patch(t.Context(), "web", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Errorf("the status has no limit of its own: %v", err)
+	}
+	if n := len(asked); n != 3 {
+		t.Errorf("the API server was asked %d times, want 3", n)
+	}
+}
+
+func TestNoLimit(t *testing.T) {
+	cfg, asked := answering(t)
+	cfg.QPS = -1
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	for range 20 {
+		if _, err := c.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(asked); n != 20 {
+		t.Errorf("the API server was asked %d times, want 20", n)
+	}
+}
+
+func TestTheDefaultIsThatOfClients(t *testing.T) {
+	cfg, _ := answering(t)
+	cfg.QPS, cfg.Burst = 0, 0
+	wrapped, isOurs := PerResource(cfg).WrapTransport(http.DefaultTransport).(*transport)
+	if !isOurs || wrapped.limits.qps != 5 || wrapped.limits.burst != 10 {
+		t.Errorf("the transport is %+v", wrapped)
+	}
+}
+
+// closing notes whether a body was closed.
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+func TestARequestThatIsGivenUpIsClosed(t *testing.T) {
+	cfg, asked := answering(t)
+	limited := PerResource(cfg).WrapTransport(http.DefaultTransport)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	body := &closing{Reader: strings.NewReader("{}")}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, cfg.Host+"/api/v1/namespaces/ns/pods/web", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := limited.RoundTrip(req)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if !errors.Is(err, context.Canceled) || !body.closed || len(asked) != 0 {
+		t.Errorf("error %v, closed %v, asked %d times", err, body.closed, len(asked))
+	}
+}
