@@ -102,8 +102,11 @@ func (p *planner) claimsOf(pod *corev1.Pod) (own []*corev1.PersistentVolumeClaim
 // creation of its Pod, which was under way, was carried out. A Pod that is on a node has its claims, and keeps them.
 func (p *planner) planMissingClaims() {
 	templates := p.set.Spec.VolumeClaimTemplates
+	if len(templates) == 0 {
+		return
+	}
 	for _, pod := range p.seen.pods.Active {
-		if pod.Spec.NodeName != "" || len(templates) == 0 {
+		if pod.Spec.NodeName != "" {
 			continue
 		}
 		for i := range templates {

@@ -3,13 +3,11 @@ package cloneset
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/arithmetic"
-	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
@@ -23,88 +21,133 @@ const (
 	available
 )
 
-// groups are the active Pods in two ways of telling new from old: for scaling, Pods about to be updated may count as
-// new; for updates it is strictly the revision.
+// member is an active Pod as this sync finds it.
+type member struct {
+	*reading
+	pod *corev1.Pod
+	at  *position
+	place
+	// asked tells whether someone asked for its deletion, and available whether it is, wherever it counts.
+	asked, available bool
+}
+
+func (m *member) goes() bool { return m.asked || m.place == preparingDelete }
+
+// position is what Pods with one revision label are at.
+type position struct {
+	// revision is nil if the history does not have it.
+	revision *appsv1.ControllerRevision
+	// update and current tell whether it is that one.
+	update, current bool
+}
+
+// groups are the active Pods, and their numbers in two ways of telling new from old: for scaling, Pods about to be updated
+// may count as new; for updates it is strictly the revision.
 type groups struct {
-	places map[*corev1.Pod]place
-	// asked are the Pods whose deletion someone asked for, wherever they count.
-	asked map[*corev1.Pod]bool
-	// scaleNew, scaleOld and updateNew, updateOld are the two sides.
-	scaleNew, scaleOld, updateNew, updateOld []*corev1.Pod
+	members []member
+	// positions are by the label.
+	positions                                map[string]*position
+	scaleNew, scaleOld, updateNew, updateOld arithmetic.Group
+	// going is how many Pods are on their way out or asked to be.
+	going int
 }
 
-func (p *planner) classify() groups {
-	g := groups{places: make(map[*corev1.Pod]place, len(p.seen.pods.Active)), asked: map[*corev1.Pod]bool{}}
-	for _, pod := range p.seen.pods.Active {
-		asked := podstate.SpecifiedDelete(pod) || slices.Contains(p.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
-		if asked {
-			g.asked[pod] = true
+// classify also asks to be woken when only time is missing until a Pod is available.
+func (p *planner) classify() {
+	g := &p.groups
+	g.members, g.positions = make([]member, len(p.seen.pods.Active)), map[string]*position{}
+	minReady := minReadyOf(p.set)
+	for i, pod := range p.seen.pods.Active {
+		m := &g.members[i]
+		m.reading, m.pod = p.seen.reading(i), pod
+		m.at = p.position(m.revision)
+		m.asked = m.specifiedDelete || slices.Contains(p.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
+		ok, wait := m.service.Available(minReady, p.now)
+		m.available = ok
+		p.plan.Wake.in(wait)
+		m.place = placeOf(m)
+		if m.goes() {
+			g.going++
 		}
-		g.places[pod] = p.placeOf(pod, asked)
-		if isAt(pod, p.update) {
-			g.updateNew = append(g.updateNew, pod)
-		} else {
-			g.updateOld = append(g.updateOld, pod)
-		}
-		if isAt(pod, p.update) || p.settings.PreparingUpdateAsUpdate && podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingUpdate {
-			g.scaleNew = append(g.scaleNew, pod)
-		} else {
-			g.scaleOld = append(g.scaleOld, pod)
-		}
+		count(p.scalesAsNew(m), m.place, &g.scaleNew, &g.scaleOld)
+		count(m.at.update, m.place, &g.updateNew, &g.updateOld)
 	}
-	return g
 }
 
-func (p *planner) placeOf(pod *corev1.Pod, asked bool) place {
+func placeOf(m *member) place {
 	switch {
-	case podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingDelete:
+	case m.state == v1beta1.LifecycleStatePreparingDelete:
 		return preparingDelete
-	case asked:
+	case m.asked:
 		return doomed
-	case p.isAvailable(pod):
+	case m.available:
 		return available
 	default:
 		return unavailable
 	}
 }
 
-// isAvailable also asks to be woken when only time is missing.
-func (p *planner) isAvailable(pod *corev1.Pod) bool {
-	ok, wait := podstate.Available(pod, minReadyOf(p.set), p.now)
-	p.plan.Wake.in(wait)
-	return ok
+func (p *planner) position(label string) *position {
+	at := p.groups.positions[label]
+	if at == nil {
+		at = &position{
+			revision: revision.Named(label, p.history),
+			update:   revision.Matches(label, p.update.Name), current: revision.Matches(label, p.current.Name),
+		}
+		p.groups.positions[label] = at
+	}
+	return at
 }
 
-func isAt(pod *corev1.Pod, r *appsv1.ControllerRevision) bool {
-	return revision.Matches(pod.Labels[appsv1.ControllerRevisionHashLabelKey], r.Name)
+// isAt tells whether a Pod is at the update revision or the current one.
+func (p *planner) isAt(m *member, r *appsv1.ControllerRevision) bool {
+	if r == p.update {
+		return m.at.update
+	}
+	return m.at.current
 }
 
-func (g groups) count(pods []*corev1.Pod) arithmetic.Group {
-	var n arithmetic.Group
-	for _, pod := range pods {
-		switch g.places[pod] {
-		case preparingDelete:
-			n.PreparingDelete++
-		case doomed:
-			n.Doomed++
-		case unavailable:
-			n.Unavailable++
-		case available:
-			n.Available++
+func (p *planner) scalesAsNew(m *member) bool {
+	return m.at.update || p.settings.PreparingUpdateAsUpdate && m.state == v1beta1.LifecycleStatePreparingUpdate
+}
+
+// count adds a Pod to one of the two sides.
+func count(isNew bool, in place, updated, old *arithmetic.Group) {
+	side := old
+	if isNew {
+		side = updated
+	}
+	switch in {
+	case preparingDelete:
+		side.PreparingDelete++
+	case doomed:
+		side.Doomed++
+	case unavailable:
+		side.Unavailable++
+	case available:
+		side.Available++
+	}
+}
+
+// those are the Pods of which something holds.
+func (g *groups) those(holds func(*member) bool) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for i := range g.members {
+		if m := &g.members[i]; holds(m) {
+			pods = append(pods, m.pod)
 		}
 	}
-	return n
+	return pods
 }
 
-// of are those of the Pods that are in a place.
-func (g groups) of(pods []*corev1.Pod, in place) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return g.places[pod] != in })
+func (g *groups) in(where place) []*corev1.Pod {
+	return g.those(func(m *member) bool { return m.place == where })
 }
 
 func (p *planner) calculateScale() arithmetic.Plan {
-	return arithmetic.Calculate(boundsOf(p.set, p.settings, p.sameRevision()), p.groups.count(p.groups.scaleNew), p.groups.count(p.groups.scaleOld))
+	return arithmetic.Calculate(boundsOf(p.set, p.settings, p.sameRevision()), p.groups.scaleNew, p.groups.scaleOld)
 }
 
 func (p *planner) calculateUpdate() arithmetic.Plan {
-	return arithmetic.Calculate(boundsOf(p.set, p.settings, p.sameRevision()), p.groups.count(p.groups.updateNew), p.groups.count(p.groups.updateOld))
+	return arithmetic.Calculate(boundsOf(p.set, p.settings, p.sameRevision()), p.groups.updateNew, p.groups.updateOld)
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
+	"github.com/fairlead-io/fairlead/controllers/podset/claim"
 )
 
 const (
@@ -39,10 +39,8 @@ type remembered struct {
 	lost map[string]string
 	ids  ids
 	// pods is how many Pods it had at the last sync.
-	pods int
-	// progress is that of its Pods at the last sync, by UID: of most of them the next sync finds no newer version. It is
-	// replaced and never changed.
-	progress map[types.UID]*inplace.Progress
+	pods   int
+	roster *roster
 	// batch is how many Pods to create at first, after a sync that created some.
 	batch int
 	// reported is when the status was written last.
@@ -124,20 +122,25 @@ func (m *memory) lostAgain(key types.NamespacedName, lost map[string]string) (ag
 	return again
 }
 
-// progress is that of Pods, read anew of those that have changed since the last sync.
-func (m *memory) progress(key types.NamespacedName, pods []*corev1.Pod) map[types.UID]*inplace.Progress {
-	var last map[types.UID]*inplace.Progress
-	m.with(key, func(r *remembered) { last = r.progress })
-	progress := make(map[types.UID]*inplace.Progress, len(pods))
-	for _, pod := range pods {
-		known := last[pod.UID]
-		if !known.IsOf(pod) {
-			known = inplace.ProgressOf(pod)
+// read is the Pods of an owner in the order of names, and what is read of the active ones: anew only of those that have
+// changed since the last sync.
+func (m *memory) read(key types.NamespacedName, owner claim.Owner, all []*corev1.Pod) (pods claim.Pods, active []*reading) {
+	var known *roster
+	m.with(key, func(r *remembered) {
+		if !r.roster.isOf(owner) {
+			r.roster = newRoster(owner)
 		}
-		progress[pod.UID] = known
+		known = r.roster
+	})
+	pods.Active, active = make([]*corev1.Pod, 0, len(all)), make([]*reading, 0, len(all))
+	for _, l := range known.read(all) {
+		pods.Add(l.pod, l.role)
+		if l.role == claim.Active {
+			active = append(active, l.reading)
+		}
 	}
-	m.with(key, func(r *remembered) { r.progress, r.pods = progress, len(pods) })
-	return progress
+	m.with(key, func(r *remembered) { r.pods = len(active) })
+	return pods, active
 }
 
 // pause is how long to gather events of the CloneSet's Pods.

@@ -1,49 +1,103 @@
 package cloneset
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/controllers/podset/claim"
 )
 
-// TestProgressIsReadOfWhatChanged lets a Pod change, one go and one come between two syncs.
-func TestProgressIsReadOfWhatChanged(t *testing.T) {
-	v1 := at(t, "web:1", 1)
-	known := func(name, version string) *corev1.Pod {
-		pod := podAt(v1, name)
-		pod.UID, pod.ResourceVersion = types.UID(name), version
-		return pod
+func ownerBy(selector string) claim.Owner {
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		panic(err)
 	}
-	m, key := newMemory(), types.NamespacedName{Name: "web"}
-	first := m.progress(key, []*corev1.Pod{known("a", "1"), known("b", "1"), known("c", "1")})
-	changed := known("b", "2")
+	return claim.Owner{UID: "set-uid", Kind: groupKind, Selector: parsed}
+}
+
+// version is a version of a Pod of the CloneSet.
+func version(t *testing.T, name, number string) *corev1.Pod {
+	pod := podAt(at(t, "web:1", 1), name)
+	pod.UID, pod.ResourceVersion = types.UID("uid-of-"+name), number
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(newSet(), kind)}
+	return pod
+}
+
+func namesOf(pods []*corev1.Pod) string {
+	var names []string
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestOnlyWhatChangedIsReadAgain lets a Pod change, one go, some come and one be made anew between two syncs.
+func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
+	m, key, owner := newMemory(), types.NamespacedName{Name: "web"}, ownerBy("app=web")
+	pods, first := m.read(key, owner, []*corev1.Pod{version(t, "f", "1"), version(t, "b", "1"), version(t, "d", "1"), version(t, "e", "1")})
+	if got := namesOf(pods.Active); got != "b d e f" {
+		t.Fatalf("the order is %s", got)
+	}
+	changed, anew := version(t, "d", "2"), version(t, "f", "1")
 	changed.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": "no state"}
-	second := m.progress(key, []*corev1.Pod{known("a", "1"), changed, known("d", "1")})
-	if len(second) != 3 || second["a"] != first["a"] || second["d"] == nil {
-		t.Errorf("a is read again, or c is remembered, or d unknown: %v", second)
+	anew.UID = "another"
+	pods, second := m.read(key, owner, []*corev1.Pod{anew, version(t, "g", "3"), version(t, "b", "1"), version(t, "a", "3"), changed, version(t, "c", "3")})
+	if got := namesOf(pods.Active); got != "a b c d f g" {
+		t.Fatalf("the order is %s", got)
 	}
-	if !first["b"].Complete() || second["b"].Complete() {
-		t.Error("what b has become is not read")
+	if second[1] != first[0] {
+		t.Error("what has not changed is read again")
+	}
+	if !first[1].progress.Complete() || second[3].progress.Complete() {
+		t.Error("what d has become is not read")
+	}
+	if second[4] == first[3] {
+		t.Error("another Pod of a name is taken for the one before")
+	}
+	if n := len(m.sets[key].roster.known); n != 6 {
+		t.Errorf("%d Pods are remembered", n)
 	}
 	m.forget(key)
-	if third := m.progress(key, []*corev1.Pod{known("a", "1")}); third["a"] == first["a"] {
+	if _, third := m.read(key, owner, []*corev1.Pod{version(t, "b", "1")}); third[0] == first[0] {
 		t.Error("a CloneSet that is gone is remembered")
 	}
 }
 
-// TestAPlanReadsProgressThatIsNotOfTheVersion gives a plan what was read of an older version of a Pod.
-func TestAPlanReadsProgressThatIsNotOfTheVersion(t *testing.T) {
-	pod := podAt(at(t, "web:1", 1), "a")
-	pod.UID, pod.ResourceVersion = "a", "1"
-	s := &snapshot{progress: newMemory().progress(types.NamespacedName{Name: "web"}, []*corev1.Pod{pod})}
-	if s.progressOf(pod) != s.progress["a"] {
-		t.Error("what is known is read again")
+// TestRolesChangeWithTheSelector changes it, which changes no version of a Pod.
+func TestRolesChangeWithTheSelector(t *testing.T) {
+	m, key := newMemory(), types.NamespacedName{Name: "web"}
+	all := []*corev1.Pod{version(t, "a", "1")}
+	if pods, _ := m.read(key, ownerBy("app=web"), all); len(pods.Active) != 1 {
+		t.Fatal("it is not the CloneSet's")
 	}
-	newer := pod.DeepCopy()
-	newer.ResourceVersion = "2"
-	newer.Annotations = map[string]string{"apps.kruise.io/inplace-update-state": "no state"}
-	if s.progressOf(newer).Complete() {
-		t.Error("an older version speaks for a newer one")
+	if pods, _ := m.read(key, ownerBy("app=other"), all); len(pods.Active) > 0 || len(pods.Release) != 1 {
+		t.Error("it is still the CloneSet's")
+	}
+	predecessor := ownerBy("app=other")
+	predecessor.UID = "of before"
+	if pods, _ := m.read(key, predecessor, all); len(pods.Release) > 0 {
+		t.Error("it is another CloneSet's too")
+	}
+}
+
+// TestOrdersOfAListAreOne turns a list that grows.
+func TestOrdersOfAListAreOne(t *testing.T) {
+	m, key := newMemory(), types.NamespacedName{Name: "web"}
+	var all []*corev1.Pod
+	for _, name := range strings.Split("e b k a i c", " ") {
+		all = append(all, version(t, name, "1"))
+		for range len(all) {
+			all = append(all[1:], all[0])
+			pods, _ := m.read(key, ownerBy("app=web"), all)
+			if !slices.IsSortedFunc(pods.Active, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) }) || len(pods.Active) != len(all) {
+				t.Fatalf("of %s it makes %s", namesOf(all), namesOf(pods.Active))
+			}
+		}
 	}
 }

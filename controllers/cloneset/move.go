@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
 	"github.com/fairlead-io/fairlead/controllers/podset/order"
-	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
 )
@@ -56,13 +55,12 @@ func (p *planner) planMoves() {
 	if isOnDelete(p.set) || rollingOf(p.set).Paused || numbers.Update == 0 {
 		return
 	}
-	target, side, n := p.update, p.groups.updateOld, numbers.Update
+	target, going, n := p.update, p.groups.updateOld.Doomed, numbers.Update
 	if n < 0 {
-		target, side, n = p.current, p.groups.updateNew, -n
+		target, going, n = p.current, p.groups.updateNew.Doomed, -n
 	}
-	// Pods that were asked to be deleted go anyway: they are part of what is to be moved.
-	n -= len(p.groups.of(side, doomed))
-	candidates := p.sorted(p.candidates(side))
+	n -= going // Pods that were asked to be deleted go anyway: they are part of what is to be moved
+	candidates := p.sorted(p.candidates(target == p.update))
 	changes, refreshed := changeCache{}, p.refreshed()
 	for _, pod := range p.withinLimit(candidates[:min(max(n, 0), len(candidates))], target, numbers.Cap) {
 		if refreshed[pod] {
@@ -78,6 +76,9 @@ func (p *planner) planMoves() {
 // keepClosed leaves the gate of a Pod as it is that is changed in place now: it would be opened only to be closed again,
 // and traffic would come back in between. It is closed but unchanged after a sync that failed there.
 func (p *planner) keepClosed() {
+	if len(p.plan.Refresh) == 0 {
+		return
+	}
 	changed := map[*corev1.Pod]bool{}
 	for _, m := range p.plan.Moves {
 		changed[m.Pod] = m.How == Change && m.Change.MustLeaveService(m.Pod)
@@ -90,12 +91,12 @@ func (p *planner) keepClosed() {
 	p.plan.Refresh = slices.DeleteFunc(p.plan.Refresh, Refresh.empty)
 }
 
-// candidates leaves out Pods that are going, and those in grace: what they wait for would be overwritten. One that is
-// Updated has no grace left.
-func (p *planner) candidates(side []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(side), func(pod *corev1.Pod) bool {
-		grace := inplace.InGrace(pod) && podstate.Lifecycle(pod) != v1beta1.LifecycleStateUpdated
-		return grace || p.groups.asked[pod] || p.groups.places[pod] == preparingDelete
+// candidates are the old Pods, or the new ones. It leaves out Pods that are going, and those in grace: what they wait for
+// would be overwritten. One that is Updated has no grace left.
+func (p *planner) candidates(old bool) []*corev1.Pod {
+	return p.groups.those(func(m *member) bool {
+		grace := m.inGrace && m.state != v1beta1.LifecycleStateUpdated
+		return m.at.update != old && !grace && !m.goes()
 	})
 }
 
@@ -108,14 +109,17 @@ func (p *planner) sorted(candidates []*corev1.Pod) []*corev1.Pod {
 // already count twice: a template that does not work must stop the rollout, however many broken Pods wait for it.
 func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.ControllerRevision, limit int) []*corev1.Pod {
 	unavailableNow, brokenAtTarget := 0, 0
-	for _, pod := range p.seen.pods.Active {
-		if p.groups.places[pod] == available {
+	out := map[*corev1.Pod]bool{}
+	for i := range p.groups.members {
+		m := &p.groups.members[i]
+		if m.place == available {
 			continue
 		}
+		out[m.pod] = true
 		unavailableNow++ // a Pod that was asked to be deleted counts as gone
 		// But it says nothing about the template while it serves. It may wait for a Pod to be back that is being moved, and
 		// that would wait for it.
-		if isAt(pod, target) && !p.isAvailable(pod) {
+		if p.isAt(m, target) && !m.available {
 			brokenAtTarget++
 		}
 	}
@@ -123,7 +127,7 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 		if brokenAtTarget+done >= limit {
 			return candidates[:done]
 		}
-		if p.groups.places[pod] != available {
+		if out[pod] {
 			continue
 		}
 		if unavailableNow >= limit {

@@ -10,13 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/claim"
-	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
@@ -27,8 +25,8 @@ type snapshot struct {
 	claims []*corev1.PersistentVolumeClaim
 	// revisions are the CloneSet's, the oldest first.
 	revisions []*appsv1.ControllerRevision
-	// progress is how far the updates in place of active Pods are, by UID.
-	progress map[types.UID]*inplace.Progress
+	// readings are of the active Pods, in their order; nil if they were not read yet.
+	readings []*reading
 	// jobs are the ImagePullJobs of the CloneSet; jobsRead tells whether they are known.
 	jobs     []*v1beta1.ImagePullJob
 	jobsRead bool
@@ -43,12 +41,12 @@ type snapshot struct {
 	doubtful bool
 }
 
-// progressOf is how far the update in place of a Pod is.
-func (s *snapshot) progressOf(pod *corev1.Pod) *inplace.Progress {
-	if known := s.progress[pod.UID]; known.IsOf(pod) {
-		return known
+// reading is that of an active Pod.
+func (s *snapshot) reading(i int) *reading {
+	if s.readings == nil {
+		return read(s.pods.Active[i])
 	}
-	return inplace.ProgressOf(pod)
+	return s.readings[i]
 }
 
 // observe reads all that a sync depends on.
@@ -57,12 +55,12 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 	if err != nil {
 		return nil, fmt.Errorf("reading spec.selector: %w", err)
 	}
-	s := &snapshot{}
+	s, owner := &snapshot{}, claim.Owner{UID: set.UID, Kind: groupKind, Selector: selector}
 	reader := r.reader(key(set))
 	if r.memory.trusts(key(set)) {
-		err = r.readCached(ctx, set, selector, s)
+		err = r.readCached(ctx, set, owner, s)
 	} else {
-		err = r.readLive(ctx, set, selector, s)
+		err = r.readLive(ctx, set, owner, s)
 	}
 	if err != nil {
 		return nil, err
@@ -73,12 +71,11 @@ func (r *Reconciler) observe(ctx context.Context, set *v1beta1.CloneSet) (*snaps
 		return nil, err
 	}
 	r.observeJobs(ctx, reader, set, s)
-	s.progress = r.memory.progress(key(set), s.pods.Active)
 	s.unmade, s.ended = r.memory.idsOf(set, s.pods)
 	return s, observeNames(ctx, reader, set, s)
 }
 
-func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
+func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, owner claim.Owner, s *snapshot) error {
 	owned := []client.ListOption{
 		client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)}, client.UnsafeDisableDeepCopy,
 	}
@@ -88,7 +85,7 @@ func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, sele
 			return fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
-	s.fill(set, selector, pods, claims, revisions)
+	r.fill(set, owner, s, pods, claims, revisions)
 	return nil
 }
 
@@ -97,9 +94,9 @@ func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, sele
 //
 // What the CloneSet made has the labels of its selector. Pods that have left it are of the cache: to release one late
 // harms nobody, and a list of all Pods of a namespace for each of its CloneSets would.
-func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, selector labels.Selector, s *snapshot) error {
+func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, owner claim.Owner, s *snapshot) error {
 	pods, claims, revisions := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
-	matching := client.MatchingLabelsSelector{Selector: selector}
+	matching := client.MatchingLabelsSelector{Selector: owner.Selector}
 	for list, which := range map[client.ObjectList]client.ListOption{
 		pods: matching, revisions: matching, claims: client.MatchingLabels(set.Spec.Selector.MatchLabels),
 	} {
@@ -112,7 +109,7 @@ func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, select
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return fmt.Errorf("listing Pods: %w", err)
 	}
-	member, left := splitBy(cached.Items, selector)
+	member, left := splitBy(cached.Items, owner.Selector)
 	if s.doubtful = !caughtUp(set, member, pods.Items, r.memory.doubts(key(set), pods.Items)); !s.doubtful {
 		r.memory.trust(key(set))
 	}
@@ -121,7 +118,7 @@ func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, select
 			pods.Items = append(pods.Items, pod)
 		}
 	}
-	s.fill(set, selector, pods, claims, revisions)
+	r.fill(set, owner, s, pods, claims, revisions)
 	return nil
 }
 
@@ -162,14 +159,13 @@ func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod, floor map[string
 // older compares resource versions, which are decimal numbers that grow.
 func older(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
-func (s *snapshot) fill(set *v1beta1.CloneSet, selector labels.Selector, pods *corev1.PodList, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
+// fill sorts out what was read.
+func (r *Reconciler) fill(set *v1beta1.CloneSet, owner claim.Owner, s *snapshot, pods *corev1.PodList, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
 	all := make([]*corev1.Pod, len(pods.Items))
 	for i := range pods.Items {
 		all[i] = &pods.Items[i]
 	}
-	// The order of a list is not a reason to choose one Pod over another.
-	slices.SortFunc(all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	s.pods = claim.Owner{UID: set.UID, Kind: groupKind, Selector: selector}.Sort(all)
+	s.pods, s.readings = r.memory.read(key(set), owner, all)
 	for i := range claims.Items {
 		c := &claims.Items[i]
 		if c.DeletionTimestamp == nil && claim.Controls(set.UID, groupKind, c) {

@@ -1,11 +1,14 @@
 package cloneset
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -58,6 +61,7 @@ type planner struct {
 	now      time.Time
 	settings Settings
 	newID    func() string
+	selector labels.Selector
 	// update and current are the revision of the template, and the last one that was rolled out wholly.
 	update, current *appsv1.ControllerRevision
 	// history is all revisions, with the update revision.
@@ -69,10 +73,14 @@ type planner struct {
 // makePlan decides what a sync does. It changes nothing that it is given.
 func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Settings, newID func() string) (*Plan, error) {
 	p := &planner{set: set, seen: seen, now: now, settings: settings, newID: newID, plan: &Plan{}}
+	var err error
+	if p.selector, err = metav1.LabelSelectorAsSelector(set.Spec.Selector); err != nil {
+		return nil, fmt.Errorf("reading spec.selector: %w", err)
+	}
 	if err := p.findRevisions(); err != nil {
 		return nil, err
 	}
-	p.groups = p.classify()
+	p.classify()
 	p.planStatus()
 	if set.DeletionTimestamp != nil {
 		return &Plan{Status: p.plan.Status, Wake: p.plan.Wake, Update: revision.Update{Revision: p.update}}, nil
@@ -82,7 +90,7 @@ func makePlan(set *v1beta1.CloneSet, seen *snapshot, now time.Time, settings Set
 	p.planOrphanClaims()
 	p.planMissingClaims()
 	p.planPreDownload()
-	if err := p.planScale(); err != nil {
+	if err = p.planScale(); err != nil {
 		return nil, err
 	}
 	p.planRefresh()
@@ -137,9 +145,9 @@ func (p *planner) planPrune() {
 // the status that is written before: nothing may wake the CloneSet after it.
 func (p *planner) planSurplus() {
 	live := map[string]bool{p.update.Name: true, p.plan.Status.CurrentRevision: true}
-	for _, pod := range p.seen.pods.Active {
-		if at := revision.Of(pod, p.history); at != nil {
-			live[at.Name] = true
+	for _, at := range p.groups.positions {
+		if at.revision != nil {
+			live[at.revision.Name] = true
 		}
 	}
 	limit := int(ptr.Deref(p.set.Spec.RevisionHistoryLimit, defaultHistoryLimit))

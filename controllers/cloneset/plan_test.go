@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/claim"
 	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
+	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 )
 
 type drawn struct {
@@ -110,7 +111,7 @@ func TestNoPlanBreaksTheBounds(t *testing.T) {
 		}
 		updated := 0
 		for _, pod := range d.seen.pods.Active {
-			if isAt(pod, v2) && podstate.Lifecycle(pod) != v1beta1.LifecycleStatePreparingDelete {
+			if revision.Of(pod, []*appsv1.ControllerRevision{v2}) != nil && podstate.Lifecycle(pod) != v1beta1.LifecycleStatePreparingDelete {
 				updated++
 			}
 		}

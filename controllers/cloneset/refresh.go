@@ -37,8 +37,12 @@ func (r Refresh) empty() bool {
 // planRefresh looks at every Pod, whatever the strategy: this is what makes Pods ready.
 func (p *planner) planRefresh() {
 	target, moving := p.target()
-	for _, pod := range p.seen.pods.Active {
-		if r := p.refresh(pod, target, moving); !r.empty() {
+	for i := range p.groups.members {
+		m := &p.groups.members[i]
+		if m.settled {
+			continue
+		}
+		if r := p.refresh(m, target, moving); !r.empty() {
 			p.plan.Refresh = append(p.plan.Refresh, r)
 		}
 	}
@@ -67,10 +71,10 @@ func (p *planner) target() (*appsv1.ControllerRevision, bool) {
 	}
 }
 
-func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, moving bool) Refresh {
+func (p *planner) refresh(m *member, target *appsv1.ControllerRevision, moving bool) Refresh {
+	pod := m.pod
 	r := Refresh{Pod: pod}
-	progress := p.seen.progressOf(pod)
-	step, err := inplace.Refresh(pod, progress, p.now, p.settings.Server)
+	step, err := inplace.Refresh(pod, m.progress, p.now, p.settings.Server)
 	if err != nil {
 		return Refresh{Pod: pod, Err: err}
 	}
@@ -83,22 +87,36 @@ func (p *planner) refresh(pod *corev1.Pod, target *appsv1.ControllerRevision, mo
 		return r
 	}
 	if step.Open {
-		r.Conditions = append(readiness.OpenAfterUpdate(pod, p.now), readiness.First(pod, p.now)...)
+		r.Conditions = opened(pod, p.now)
 	}
-	r.Conditions = append(r.Conditions, readiness.Release(pod, p.now, lifecycle.Stale(pod)...)...)
+	r.Conditions = append(r.Conditions, released(pod, p.now)...)
 	patch := podpatch.New(pod).Guard(pod)
 	// A Pod that is not to be moved is where it is to be, as when the partition was raised while it prepared.
-	facts := lifecycle.Facts{AtTarget: !moving || isAt(pod, target), Updated: progress.Complete()}
+	facts := lifecycle.Facts{AtTarget: !moving || p.isAt(m, target), Updated: m.progress.Complete()}
 	if next, moves := lifecycle.Next(pod, lifecycle.HooksOf(p.set.Spec.Lifecycle), facts); moves {
 		lifecycle.Enter(patch, next, p.now)
 	}
-	if label := pod.Labels[appsv1.ControllerRevisionHashLabelKey]; label != "" && pod.Labels[templateHashLabel] == "" {
-		patch.Label(templateHashLabel, revision.ShortHash(label))
+	if lacksHash(pod) {
+		patch.Label(templateHashLabel, revision.ShortHash(m.revision))
 	}
 	if !patch.Empty() {
 		r.Patch = patch
 	}
 	return r
+}
+
+// opened are the conditions to write so that a Pod that nothing holds back comes into service.
+func opened(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
+	return append(readiness.OpenAfterUpdate(pod, now), readiness.First(pod, now)...)
+}
+
+// released are the conditions to write so that a Pod is not held for what is past.
+func released(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
+	return readiness.Release(pod, now, lifecycle.Stale(pod)...)
+}
+
+func lacksHash(pod *corev1.Pod) bool {
+	return pod.Labels[appsv1.ControllerRevisionHashLabelKey] != "" && pod.Labels[templateHashLabel] == ""
 }
 
 // isUnborn tells whether a new Pod is left alone: nothing makes it ready before its kubelet has reported its containers,

@@ -1,11 +1,8 @@
 package cloneset
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/controllers/podset/arithmetic"
 	"github.com/fairlead-io/fairlead/controllers/podset/lifecycle"
@@ -50,15 +47,15 @@ func (p *planner) planScale() error {
 	if err := p.create(s, numbers); err != nil {
 		return err
 	}
-	for _, pod := range p.groups.of(p.seen.pods.Active, preparingDelete) {
+	for _, pod := range p.groups.in(preparingDelete) {
 		if lifecycle.ForDeletion(pod, hooks.PreDelete) == lifecycle.Delete {
 			s.Finish = append(s.Finish, p.removal(pod, hooks))
 		}
 	}
-	asked := p.groups.of(p.seen.pods.Active, doomed)
+	asked := p.groups.in(doomed)
 	quota := numbers.ReadyQuota - notHealthy(asked)
 	s.Doomed = p.removals(asked, &quota, hooks)
-	if going := p.going(); going == 0 && numbers.Excess > 0 {
+	if p.groups.going == 0 && numbers.Excess > 0 {
 		s.Surplus = p.removals(p.chooseSurplus(numbers), &quota, hooks)
 	}
 	return nil
@@ -75,30 +72,15 @@ func notHealthy(pods []*corev1.Pod) (n int) {
 	return n
 }
 
-// going is how many Pods are on their way out or asked to be.
-func (p *planner) going() (n int) {
-	for _, pod := range p.seen.pods.Active {
-		if p.groups.asked[pod] || p.groups.places[pod] == preparingDelete {
-			n++
-		}
-	}
-	return n
-}
-
 // undelete chooses Pods whose deletion is prepared but no longer needed. With markPodNotReady they have lost their
 // traffic, and their users may count on the deletion.
 func (p *planner) undelete(hooks lifecycle.Hooks) []*corev1.Pod {
 	if hooks.MarksNotReady() {
 		return nil
 	}
-	missing := replicasOf(p.set) - len(p.seen.pods.Active) + p.going()
-	var back []*corev1.Pod
-	for _, pod := range p.groups.of(p.seen.pods.Active, preparingDelete) {
-		if len(back) < missing && !p.groups.asked[pod] {
-			back = append(back, pod)
-		}
-	}
-	return back
+	missing := replicasOf(p.set) - len(p.seen.pods.Active) + p.groups.going
+	back := p.groups.those(func(m *member) bool { return m.place == preparingDelete && !m.asked })
+	return back[:min(len(back), max(missing, 0))]
 }
 
 // mostNew is how many Pods are made ready to be created at a time: more than a sync comes to in its share of time, and few
@@ -108,10 +90,6 @@ const mostNew = 500
 func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 	if numbers.Create == 0 {
 		return nil
-	}
-	selector, err := metav1.LabelSelectorAsSelector(p.set.Spec.Selector)
-	if err != nil {
-		return fmt.Errorf("reading spec.selector: %w", err)
 	}
 	free, used := p.knownIDs()
 	next := p.ids(free, used)
@@ -124,7 +102,7 @@ func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 		if err != nil {
 			return err
 		}
-		pod.Err = notOurs(pod.Pod, selector)
+		pod.Err = notOurs(pod.Pod, p.selector)
 		s.Create = append(s.Create, pod)
 	}
 	return nil
@@ -156,13 +134,17 @@ func (p *planner) removal(pod *corev1.Pod, hooks lifecycle.Hooks) Removal {
 // chooseSurplus takes from each side the Pods that serve least.
 func (p *planner) chooseSurplus(numbers arithmetic.Plan) []*corev1.Pod {
 	template := p.updateTemplate()
+	serving := map[*corev1.Pod]bool{}
+	for _, pod := range p.groups.in(available) {
+		serving[pod] = true
+	}
 	deletion := order.Deletion{
-		Available:   func(pod *corev1.Pod) bool { return p.groups.places[pod] == available },
+		Available:   func(pod *corev1.Pod) bool { return serving[pod] },
 		Constraints: template.Spec.TopologySpreadConstraints,
 		NodeLabels:  func(node string) map[string]string { return p.seen.nodeLabels[node] },
 	}
-	old := deletion.First(p.groups.scaleOld, numbers.ExcessOld)
-	updated := deletion.First(p.groups.scaleNew, numbers.Excess-numbers.ExcessOld)
+	old := deletion.First(p.groups.those(func(m *member) bool { return !p.scalesAsNew(m) }), numbers.ExcessOld)
+	updated := deletion.First(p.groups.those(p.scalesAsNew), numbers.Excess-numbers.ExcessOld)
 	return append(append([]*corev1.Pod(nil), old...), updated...)
 }
 

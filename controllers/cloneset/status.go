@@ -1,20 +1,14 @@
 package cloneset
 
-import (
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-
-	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
-)
+import "k8s.io/utils/ptr"
 
 // planStatus counts the Pods as they were observed (cloneset.md §1.5), before what this sync does to them.
 func (p *planner) planStatus() {
 	s := &p.plan.Status
 	*s = *p.set.Status.DeepCopy()
 	s.ObservedGeneration = p.set.Generation
-	s.Replicas, s.ReadyReplicas, s.AvailableReplicas = p.countPods(func(*corev1.Pod) bool { return true })
-	s.UpdatedReplicas, s.UpdatedReadyReplicas, s.UpdatedAvailableReplicas = p.countPods(func(pod *corev1.Pod) bool { return isAt(pod, p.update) })
+	s.Replicas, s.ReadyReplicas, s.AvailableReplicas = p.countPods(func(*member) bool { return true })
+	s.UpdatedReplicas, s.UpdatedReadyReplicas, s.UpdatedAvailableReplicas = p.countPods(func(m *member) bool { return m.at.update })
 	replicas := replicasOf(p.set)
 	s.ExpectedUpdatedReplicas = int32(replicas - partitionOf(p.set))
 	s.UpdateRevision = p.update.Name
@@ -27,22 +21,21 @@ func (p *planner) planStatus() {
 	if s.CollisionCount == nil {
 		s.CollisionCount = ptr.To[int32](0)
 	}
-	if selector, err := metav1.LabelSelectorAsSelector(p.set.Spec.Selector); err == nil {
-		s.LabelSelector = selector.String()
-	}
+	s.LabelSelector = p.selector.String()
 	p.planProgress()
 }
 
-func (p *planner) countPods(of func(*corev1.Pod) bool) (total, ready, available int32) {
-	for _, pod := range p.seen.pods.Active {
-		if !of(pod) {
+func (p *planner) countPods(of func(*member) bool) (total, ready, available int32) {
+	for i := range p.groups.members {
+		m := &p.groups.members[i]
+		if !of(m) {
 			continue
 		}
 		total++
-		if podstate.Ready(pod) {
+		if m.service.Ready {
 			ready++
 		}
-		if p.isAvailable(pod) {
+		if m.available {
 			available++
 		}
 	}

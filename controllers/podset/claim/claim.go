@@ -56,24 +56,58 @@ type Pods struct {
 	Release, Adopt []*corev1.Pod
 }
 
-// Sort sorts Pods of the workload's namespace. Those that end are left as they are: whose they were tells the user why
-// they are there.
+// Role is what a Pod is to a workload.
+type Role int
+
+// The roles are the lists of Pods; a stranger is in none.
+const (
+	Stranger Role = iota
+	Active
+	Inactive
+	Release
+	Adopt
+)
+
+// Sort sorts Pods of the workload's namespace.
 func (o Owner) Sort(pods []*corev1.Pod) Pods {
 	var sorted Pods
 	for _, pod := range pods {
-		active, matches, ours := podstate.Active(pod), o.Selector.Matches(labels.Set(pod.Labels)), Controls(o.UID, o.Kind, pod)
-		switch {
-		case ours && !active:
-			sorted.Inactive = append(sorted.Inactive, pod)
-		case ours && matches:
-			sorted.Active = append(sorted.Active, pod)
-		case ours:
-			sorted.Release = append(sorted.Release, pod)
-		case active && matches && o.Adopts != nil && metav1.GetControllerOfNoCopy(pod) == nil && o.Adopts(pod):
-			sorted.Adopt = append(sorted.Adopt, pod)
-		}
+		sorted.Add(pod, o.RoleOf(pod))
 	}
 	return sorted
+}
+
+// RoleOf is that of a Pod of the workload's namespace. Pods that end are left as they are: whose they were tells the user
+// why they are there.
+func (o Owner) RoleOf(pod *corev1.Pod) Role {
+	active, matches, ours := podstate.Active(pod), o.Selector.Matches(labels.Set(pod.Labels)), Controls(o.UID, o.Kind, pod)
+	switch {
+	case ours && !active:
+		return Inactive
+	case ours && matches:
+		return Active
+	case ours:
+		return Release
+	case active && matches && o.Adopts != nil && metav1.GetControllerOfNoCopy(pod) == nil && o.Adopts(pod):
+		return Adopt
+	default:
+		return Stranger
+	}
+}
+
+// Add adds a Pod to the list of its role.
+func (p *Pods) Add(pod *corev1.Pod, role Role) {
+	switch role {
+	case Active:
+		p.Active = append(p.Active, pod)
+	case Inactive:
+		p.Inactive = append(p.Inactive, pod)
+	case Release:
+		p.Release = append(p.Release, pod)
+	case Adopt:
+		p.Adopt = append(p.Adopt, pod)
+	case Stranger:
+	}
 }
 
 // ReleasePatch takes the workload out of the Pod's owners.

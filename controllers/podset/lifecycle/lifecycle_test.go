@@ -55,6 +55,24 @@ func TestAnyAndAll(t *testing.T) {
 	}
 }
 
+// TestRestsIsWhereNothingMovesAPod asks by all hooks and facts.
+func TestRestsIsWhereNothingMovesAPod(t *testing.T) {
+	for _, state := range []string{"", "PreparingNormal", "Normal", "PreparingUpdate", "Updating", "Updated", "PreparingDelete", "of tomorrow"} {
+		moves := false
+		for _, hooks := range []Hooks{{}, {Declared: true}, {Declared: true, InPlaceUpdate: hook(), PreNormal: hook(), PreDelete: hook()}} {
+			for _, facts := range []Facts{{}, {AtTarget: true}, {Updated: true}, {true, true}} {
+				for _, p := range []*corev1.Pod{pod(state), pod(state, labelled, finalized)} {
+					_, does := Next(p, hooks, facts)
+					moves = moves || does
+				}
+			}
+		}
+		if Rests(pod(state)) == moves {
+			t.Errorf("%q rests: %v, but moves: %v", state, !moves, moves)
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	inPlace := Hooks{Declared: true, InPlaceUpdate: hook()}
 	preNormal := Hooks{Declared: true, PreNormal: hook()}

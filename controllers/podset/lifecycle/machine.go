@@ -19,6 +19,16 @@ type Facts struct {
 	Updated bool
 }
 
+// Rests tells whether Next leaves the Pod in its state, whatever the hooks and the facts are.
+func Rests(pod *corev1.Pod) bool {
+	switch podstate.Lifecycle(pod) {
+	case v1beta1.LifecycleStatePreparingNormal, v1beta1.LifecycleStatePreparingUpdate, v1beta1.LifecycleStateUpdating, v1beta1.LifecycleStateUpdated:
+		return false
+	default:
+		return true
+	}
+}
+
 // Next is the state that a Pod goes to without having been chosen for anything, false if it stays.
 func Next(pod *corev1.Pod, hooks Hooks, facts Facts) (v1beta1.LifecycleStateType, bool) {
 	switch podstate.Lifecycle(pod) {

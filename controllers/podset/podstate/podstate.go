@@ -61,17 +61,29 @@ func InService(pod *corev1.Pod) bool {
 // Healthy is Ready and InService.
 func Healthy(pod *corev1.Pod) bool { return InService(pod) && Ready(pod) }
 
+// Service is how a version of a Pod serves: what of its availability does not depend on the time.
+type Service struct {
+	Ready, Healthy bool
+	// Since is from when on a healthy Pod is ready.
+	Since time.Time
+}
+
+// ServiceOf is that of a Pod.
+func ServiceOf(pod *corev1.Pod) Service {
+	s := Service{Ready: Ready(pod)}
+	if s.Ready && InService(pod) {
+		s.Healthy, s.Since = true, Condition(pod, corev1.PodReady).LastTransitionTime.Time
+	}
+	return s
+}
+
 // Available tells whether the Pod has been ready for minReady and is in service. If only time is missing, wait is how
 // much.
-func Available(pod *corev1.Pod, minReady time.Duration, now time.Time) (available bool, wait time.Duration) {
-	if !Healthy(pod) {
-		return false, 0
+func (s Service) Available(minReady time.Duration, now time.Time) (available bool, wait time.Duration) {
+	if !s.Healthy || minReady <= 0 {
+		return s.Healthy, 0
 	}
-	if minReady <= 0 {
-		return true, 0
-	}
-	since := Condition(pod, corev1.PodReady).LastTransitionTime
-	if wait = since.Add(minReady).Sub(now); wait > 0 {
+	if wait = s.Since.Add(minReady).Sub(now); wait > 0 {
 		return false, wait
 	}
 	return true, 0

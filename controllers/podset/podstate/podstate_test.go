@@ -55,12 +55,16 @@ func TestReadiness(t *testing.T) {
 		"gate closed":         {ready(time.Hour, inPlace(corev1.ConditionFalse)), false, false, false, 0},
 		"gate closed, no say": {ready(time.Hour, inPlace(corev1.ConditionUnknown)), false, false, false, 0},
 	} {
-		available, wait := Available(tt.pod, 30*time.Second, now)
+		service := ServiceOf(tt.pod)
+		available, wait := service.Available(30*time.Second, now)
+		if service.Ready != tt.ready || service.Healthy != tt.healthy {
+			t.Errorf("%s: its service is %v", name, service)
+		}
 		if Ready(tt.pod) != tt.ready || Healthy(tt.pod) != tt.healthy || available != tt.available || wait != tt.wait {
 			t.Errorf("%s: ready %v, healthy %v, available %v in %s", name, Ready(tt.pod), Healthy(tt.pod), available, wait)
 		}
 	}
-	if ok, _ := Available(ready(0), 0, now); !ok {
+	if ok, _ := ServiceOf(ready(0)).Available(0, now); !ok {
 		t.Error("without minReadySeconds a ready Pod is not available at once")
 	}
 }

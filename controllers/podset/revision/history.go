@@ -138,7 +138,11 @@ func Matches(label, name string) bool {
 
 // Of is the revision that a Pod is at, nil if the history does not have it.
 func Of(pod *corev1.Pod, revisions []*appsv1.ControllerRevision) *appsv1.ControllerRevision {
-	label := pod.Labels[appsv1.ControllerRevisionHashLabelKey]
+	return Named(pod.Labels[appsv1.ControllerRevisionHashLabelKey], revisions)
+}
+
+// Named is the revision that a Pod's revision label names, nil if the history does not have it.
+func Named(label string, revisions []*appsv1.ControllerRevision) *appsv1.ControllerRevision {
 	i := slices.IndexFunc(revisions, func(r *appsv1.ControllerRevision) bool { return Matches(label, r.Name) })
 	if i < 0 {
 		return nil
