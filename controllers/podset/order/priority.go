@@ -44,7 +44,7 @@ func byWeight(terms []v1beta1.UpdatePriorityWeightTerm) rule {
 		}
 		return sum
 	}
-	return func(a, b *corev1.Pod) int { return cmp.Compare(weight(b), weight(a)) }
+	return func(a, b *standing) int { return cmp.Compare(weight(b.pod), weight(a.pod)) }
 }
 
 // byKey puts the earlier of the keys first, and within one key the larger number at the end of its value.
@@ -61,9 +61,9 @@ func byKey(terms []v1beta1.UpdatePriorityOrderTerm, keylessFirst bool) rule {
 		}
 		return keyless, 0
 	}
-	return func(a, b *corev1.Pod) int {
-		levelA, numberA := levelOf(a)
-		levelB, numberB := levelOf(b)
+	return func(a, b *standing) int {
+		levelA, numberA := levelOf(a.pod)
+		levelB, numberB := levelOf(b.pod)
 		return cmp.Or(cmp.Compare(levelA, levelB), cmp.Compare(numberB, numberA))
 	}
 }

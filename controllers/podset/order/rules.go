@@ -15,24 +15,60 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/podstate"
 )
 
-// rule compares two Pods: the one that goes first is less.
-type rule func(a, b *corev1.Pod) int
+// standing is what the rules compare of a Pod. It is read once for each sorting, in which thousands of Pods are compared a
+// dozen times each.
+type standing struct {
+	pod *corev1.Pod
+	// position is the Pod's before it is sorted.
+	position int
+	// readySince is zero for a Pod that is not ready.
+	readySince       time.Time
+	phaseRank        int
+	cost             int64
+	restarts         int32
+	scheduled, ready bool
+}
 
-// sortBy lets the first rule that distinguishes two Pods decide.
+func standingOf(pod *corev1.Pod, position int) standing {
+	s := standing{
+		pod: pod, position: position, phaseRank: phaseRank(pod), cost: deletionCost(pod), restarts: maxRestarts(pod),
+		scheduled: pod.Spec.NodeName != "",
+	}
+	if c := podstate.Condition(pod, corev1.PodReady); c != nil && c.Status == corev1.ConditionTrue {
+		s.ready, s.readySince = true, c.LastTransitionTime.Time
+	}
+	return s
+}
+
+// rule compares two Pods: the one that goes first is less.
+type rule func(a, b *standing) int
+
+// sortBy lets the first rule that distinguishes two Pods decide, and leaves those that none does in their order.
 func sortBy(pods []*corev1.Pod, rules ...rule) {
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+	if len(rules) == 0 {
+		return
+	}
+	standings, sorted := make([]standing, len(pods)), make([]*standing, len(pods))
+	for i, pod := range pods {
+		standings[i] = standingOf(pod, i)
+		sorted[i] = &standings[i]
+	}
+	slices.SortFunc(sorted, func(a, b *standing) int {
 		for _, r := range rules {
 			if c := r(a, b); c != 0 {
 				return c
 			}
 		}
-		return 0
+		return cmp.Compare(a.position, b.position)
 	})
+	for i, s := range sorted {
+		pods[i] = s.pod
+	}
 }
 
 // falseFirst makes a rule of a property: Pods without it go first.
-func falseFirst(has func(*corev1.Pod) bool) rule {
-	return func(a, b *corev1.Pod) int { return cmp.Compare(number(has(a)), number(has(b))) }
+func falseFirst(has func(*standing) bool) rule {
+	return func(a, b *standing) int { return falseFirstBool(has(a), has(b)) }
 }
 
 func number(b bool) int {
@@ -44,18 +80,20 @@ func number(b bool) int {
 
 // higherFirst makes a rule of ranks.
 func higherFirst(ranks map[*corev1.Pod]float64) rule {
-	return func(a, b *corev1.Pod) int { return cmp.Compare(ranks[b], ranks[a]) }
+	return func(a, b *standing) int { return cmp.Compare(ranks[b.pod], ranks[a.pod]) }
 }
 
 // The rules of §3.6 that look at one Pod only; those that need more are made where they are used.
 var (
-	unscheduledFirst rule = falseFirst(func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
-	phase            rule = func(a, b *corev1.Pod) int { return cmp.Compare(phaseRank(a), phaseRank(b)) }
-	notReadyFirst    rule = falseFirst(podstate.ConditionReady)
-	cost             rule = func(a, b *corev1.Pod) int { return cmp.Compare(deletionCost(a), deletionCost(b)) }
-	lastReadyFirst   rule = func(a, b *corev1.Pod) int { return newerFirst(readySince(a), readySince(b)) }
-	restartsFirst    rule = func(a, b *corev1.Pod) int { return cmp.Compare(maxRestarts(b), maxRestarts(a)) }
-	youngestFirst    rule = func(a, b *corev1.Pod) int { return newerFirst(a.CreationTimestamp.Time, b.CreationTimestamp.Time) }
+	unscheduledFirst rule = falseFirst(func(s *standing) bool { return s.scheduled })
+	phase            rule = func(a, b *standing) int { return cmp.Compare(a.phaseRank, b.phaseRank) }
+	notReadyFirst    rule = falseFirst(func(s *standing) bool { return s.ready })
+	cost             rule = func(a, b *standing) int { return cmp.Compare(a.cost, b.cost) }
+	lastReadyFirst   rule = func(a, b *standing) int { return newerFirst(a.readySince, b.readySince) }
+	restartsFirst    rule = func(a, b *standing) int { return cmp.Compare(b.restarts, a.restarts) }
+	youngestFirst    rule = func(a, b *standing) int {
+		return newerFirst(a.pod.CreationTimestamp.Time, b.pod.CreationTimestamp.Time)
+	}
 )
 
 func phaseRank(pod *corev1.Pod) int {
@@ -80,14 +118,6 @@ func deletionCost(pod *corev1.Pod) int64 {
 		return 0
 	}
 	return n
-}
-
-// readySince is zero for a Pod that is not ready.
-func readySince(pod *corev1.Pod) time.Time {
-	if c := podstate.Condition(pod, corev1.PodReady); c != nil && c.Status == corev1.ConditionTrue {
-		return c.LastTransitionTime.Time
-	}
-	return time.Time{}
 }
 
 // newerFirst takes a zero time, of a change just made, for the newest.

@@ -23,10 +23,15 @@ func (u Update) Sort(candidates []*corev1.Pod) []*corev1.Pod {
 	sorted := append([]*corev1.Pod(nil), candidates...)
 	sortBy(sorted, unscheduledFirst, phase, notReadyFirst, lastReadyFirst, restartsFirst, youngestFirst)
 	sorted = u.Rearrange(sorted)
-	sortBy(sorted, falseFirst(func(pod *corev1.Pod) bool {
-		return podstate.Lifecycle(pod) != v1beta1.LifecycleStatePreparingUpdate
-	}))
-	return sorted
+	begun, others := make([]*corev1.Pod, 0, len(sorted)), []*corev1.Pod(nil)
+	for _, pod := range sorted {
+		if podstate.Lifecycle(pod) == v1beta1.LifecycleStatePreparingUpdate {
+			begun = append(begun, pod)
+		} else {
+			others = append(others, pod)
+		}
+	}
+	return append(begun, others...)
 }
 
 // Rearrange applies priority and scatter alone to Pods that have an order already. It changes the slice.
