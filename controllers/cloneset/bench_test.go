@@ -60,7 +60,12 @@ func BenchmarkSync(b *testing.B) {
 
 func benchmarkSync(b *testing.B, set *cloneSet, n int, objs []runtime.Object) {
 	b.Helper()
-	r, ids := New(Options{Client: cached{cache: startCache(b, objs...)}}), 0
+	c := startCache(b, objs, cache.Options{})
+	pods, err := podStore(b.Context(), c)
+	if err != nil || pods == nil {
+		b.Fatalf("there is no store of Pods: %v", err)
+	}
+	r, ids := New(Options{Client: cached{cache: c}, Pods: pods}), 0
 	r.memory.trust(key(set))
 	before := cpuTime(b)
 	for b.Loop() {
@@ -130,32 +135,31 @@ func (c cached) List(ctx context.Context, list client.ObjectList, opts ...client
 }
 
 // startCache starts a cache of these objects, to which nothing happens.
-func startCache(b *testing.B, objs ...runtime.Object) cache.Cache {
-	b.Helper()
+func startCache(t testing.TB, objs []runtime.Object, options cache.Options) cache.Cache {
+	t.Helper()
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper(nil)
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, api.AddToScheme} {
 		if err := add(scheme); err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	for kind := range scheme.AllKnownTypes() {
 		mapper.Add(kind, meta.RESTScopeNamespace)
 	}
-	c, err := cache.New(&rest.Config{}, cache.Options{
-		Scheme: scheme, Mapper: mapper,
-		NewInformer: func(_ toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
-			return toolscache.NewSharedIndexInformer(still(of, objs), of, resync, by)
-		},
-	})
+	options.Scheme, options.Mapper = scheme, mapper
+	options.NewInformer = func(_ toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+		return toolscache.NewSharedIndexInformer(still(of, objs), of, resync, by)
+	}
+	c, err := cache.New(&rest.Config{}, options)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := Index(b.Context(), c); err != nil {
-		b.Fatal(err)
+	if err := Index(t.Context(), c); err != nil {
+		t.Fatal(err)
 	}
-	go func() { _ = c.Start(b.Context()) }()
-	if !c.WaitForCacheSync(b.Context()) {
-		b.Fatal("the cache does not start")
+	go func() { _ = c.Start(t.Context()) }()
+	if !c.WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache does not start")
 	}
 	return c
 }

@@ -239,7 +239,7 @@ func TestABusyCloneSetIsTrustedAgain(t *testing.T) {
 		"it lacks a later one":      {[]corev1.Pod{pod("a", "99"), pod("b", "100")}, []corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "300")}, false},
 		"it shows a later one":      {[]corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "299")}, []corev1.Pod{pod("a", "99"), pod("b", "100"), pod("c", "300")}, true},
 	} {
-		if got := caughtUp(set, tt.cached, tt.live, floor); got != tt.want {
+		if got := caughtUp(set, pointers(tt.cached), pointers(tt.live), floor); got != tt.want {
 			t.Errorf("%s: caught up %v", name, got)
 		}
 	}
@@ -260,7 +260,7 @@ func TestOtherPodsDoNotTellHowOldTheCacheIs(t *testing.T) {
 		"others in the cache": {[]corev1.Pod{ours, theirs}, []corev1.Pod{ours}, true},
 		"others not in it":    {[]corev1.Pod{ours}, []corev1.Pod{ours, theirs}, true},
 	} {
-		if got := caughtUp(newSet(), tt.cached, tt.live, nil); got != tt.want {
+		if got := caughtUp(newSet(), pointers(tt.cached), pointers(tt.live), nil); got != tt.want {
 			t.Errorf("%s: caught up %v", name, got)
 		}
 	}

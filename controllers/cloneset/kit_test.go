@@ -42,6 +42,8 @@ type world struct {
 	// fail makes a write fail; nil lets all pass.
 	fail func(verb string, obj client.Object) error
 	ids  int
+	// lent are the Pods that the reconciler was given, and copies of them.
+	lent map[*corev1.Pod]*corev1.Pod
 	// mutex is for writes, which come in parallel.
 	mutex sync.Mutex
 }
@@ -58,7 +60,7 @@ func newWorld(t *testing.T, edits ...setEdit) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{T: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), events: record.NewFakeRecorder(10000)}
+	w := &world{T: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), events: record.NewFakeRecorder(10000), lent: map[*corev1.Pod]*corev1.Pod{}}
 	// Deduced types spare reading the schemas of all kinds for every test.
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithTypeConverters(managedfields.NewDeducedTypeConverter()).WithStatusSubresource(&v1beta1.CloneSet{}, &corev1.Pod{})
 	for _, obj := range Indexed() {
@@ -66,7 +68,7 @@ func newWorld(t *testing.T, edits ...setEdit) *world {
 	}
 	w.Client = builder.WithInterceptorFuncs(w.spy()).Build()
 	w.reconciler = New(Options{
-		Client: w.Client, Live: w.Client, Recorder: w.events, Clock: w.clock,
+		Client: w.Client, Pods: w, Live: w.Client, Recorder: w.events, Clock: w.clock,
 		NewID: func() string { w.ids++; return fmt.Sprintf("id%03d", w.ids) },
 	})
 	w.must(w.Create(t.Context(), newSet(edits...)))
@@ -223,7 +225,30 @@ func (w *world) edit(edits ...setEdit) {
 }
 
 func (w *world) reconcile() (reconcile.Result, error) {
-	return w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}})
+	w.Helper()
+	result, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}})
+	for lent, before := range w.lent {
+		if !equality.Semantic.DeepEqual(before, lent) {
+			w.Errorf("the cache's own Pod %s was changed", lent.Name)
+		}
+	}
+	clear(w.lent)
+	return result, err
+}
+
+// ByIndex is that of the cache, whose Pods nobody may change.
+func (w *world) ByIndex(_, uid string) ([]any, error) {
+	list := &corev1.PodList{}
+	opts := []client.ListOption{client.InNamespace("ns"), client.MatchingFields{claim.OwnerField: uid}, client.DisableReadYourWritesConsistency}
+	if err := w.reconciler.Client.List(w.Context(), list, opts...); err != nil {
+		return nil, err
+	}
+	var found []any
+	for i := range list.Items {
+		w.lent[&list.Items[i]] = list.Items[i].DeepCopy()
+		found = append(found, &list.Items[i])
+	}
+	return found, nil
 }
 
 // sync reconciles once; each time takes more than the status waits for.

@@ -83,12 +83,12 @@ func (m *memory) doubtDelay(key types.NamespacedName) (delay time.Duration) {
 }
 
 // doubts is the floor of the present doubt, which begins with these Pods if it has not begun before.
-func (m *memory) doubts(key types.NamespacedName, live []corev1.Pod) (floor map[string]string) {
+func (m *memory) doubts(key types.NamespacedName, live []*corev1.Pod) (floor map[string]string) {
 	m.with(key, func(r *remembered) {
 		if r.floor == nil {
 			r.floor = make(map[string]string, len(live))
-			for i := range live {
-				r.floor[live[i].Name] = live[i].ResourceVersion
+			for _, pod := range live {
+				r.floor[pod.Name] = pod.ResourceVersion
 			}
 		}
 		floor = r.floor

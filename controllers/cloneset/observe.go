@@ -79,8 +79,12 @@ func (r *Reconciler) readCached(ctx context.Context, set *v1beta1.CloneSet, owne
 	owned := []client.ListOption{
 		client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)}, client.UnsafeDisableDeepCopy,
 	}
-	pods, claims, revisions := &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
-	for _, list := range []client.ObjectList{pods, claims, revisions} {
+	pods, err := r.cachedPods(ctx, set)
+	if err != nil {
+		return err
+	}
+	claims, revisions := &corev1.PersistentVolumeClaimList{}, &appsv1.ControllerRevisionList{}
+	for _, list := range []client.ObjectList{claims, revisions} {
 		if err := r.Client.List(ctx, list, owned...); err != nil {
 			return fmt.Errorf("listing %T: %w", list, err)
 		}
@@ -104,30 +108,30 @@ func (r *Reconciler) readLive(ctx context.Context, set *v1beta1.CloneSet, owner 
 			return fmt.Errorf("listing %T at the API server: %w", list, err)
 		}
 	}
-	cached := &corev1.PodList{}
-	if err := r.Client.List(ctx, cached, client.InNamespace(set.Namespace), client.MatchingFields{claim.OwnerField: string(set.UID)},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
-		return fmt.Errorf("listing Pods: %w", err)
+	cached, err := r.cachedPods(ctx, set, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return err
 	}
-	member, left := splitBy(cached.Items, owner.Selector)
-	if s.doubtful = !caughtUp(set, member, pods.Items, r.memory.doubts(key(set), pods.Items)); !s.doubtful {
+	all := pointers(pods.Items)
+	members, left := splitBy(cached, owner.Selector)
+	if s.doubtful = !caughtUp(set, members, all, r.memory.doubts(key(set), all)); !s.doubtful {
 		r.memory.trust(key(set))
 	}
 	for _, pod := range left {
-		if !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == pod.Name }) { // it has come back
-			pods.Items = append(pods.Items, pod)
+		if !slices.ContainsFunc(all, func(p *corev1.Pod) bool { return p.Name == pod.Name }) { // it has come back
+			all = append(all, pod)
 		}
 	}
-	r.fill(set, owner, s, pods, claims, revisions)
+	r.fill(set, owner, s, all, claims, revisions)
 	return nil
 }
 
-func splitBy(pods []corev1.Pod, selector labels.Selector) (matching, others []corev1.Pod) {
-	for i := range pods {
-		if selector.Matches(labels.Set(pods[i].Labels)) {
-			matching = append(matching, pods[i])
+func splitBy(pods []*corev1.Pod, selector labels.Selector) (matching, others []*corev1.Pod) {
+	for _, pod := range pods {
+		if selector.Matches(labels.Set(pod.Labels)) {
+			matching = append(matching, pod)
 		} else {
-			others = append(others, pods[i])
+			others = append(others, pod)
 		}
 	}
 	return matching, others
@@ -135,15 +139,14 @@ func splitBy(pods []corev1.Pod, selector labels.Selector) (matching, others []co
 
 // caughtUp tells whether the cache shows each of the CloneSet's Pods, as it was when the doubt began or newer, and none
 // that is gone. Pods that come and go between the two reads only make it look again.
-func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod, floor map[string]string) bool {
+func caughtUp(set *v1beta1.CloneSet, cached, live []*corev1.Pod, floor map[string]string) bool {
 	versions := map[string]*corev1.Pod{}
-	for i := range cached {
-		if claim.Controls(set.UID, groupKind, &cached[i]) {
-			versions[cached[i].Name] = &cached[i]
+	for _, pod := range cached {
+		if claim.Controls(set.UID, groupKind, pod) {
+			versions[pod.Name] = pod
 		}
 	}
-	for i := range live {
-		pod := &live[i]
+	for _, pod := range live {
 		if !claim.Controls(set.UID, groupKind, pod) {
 			continue
 		}
@@ -160,12 +163,8 @@ func caughtUp(set *v1beta1.CloneSet, cached, live []corev1.Pod, floor map[string
 func older(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // fill sorts out what was read.
-func (r *Reconciler) fill(set *v1beta1.CloneSet, owner claim.Owner, s *snapshot, pods *corev1.PodList, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
-	all := make([]*corev1.Pod, len(pods.Items))
-	for i := range pods.Items {
-		all[i] = &pods.Items[i]
-	}
-	s.pods, s.readings = r.memory.read(key(set), owner, all)
+func (r *Reconciler) fill(set *v1beta1.CloneSet, owner claim.Owner, s *snapshot, pods []*corev1.Pod, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
+	s.pods, s.readings = r.memory.read(key(set), owner, pods)
 	for i := range claims.Items {
 		c := &claims.Items[i]
 		if c.DeletionTimestamp == nil && claim.Controls(set.UID, groupKind, c) {

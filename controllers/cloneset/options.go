@@ -31,6 +31,8 @@ type Options struct {
 	// until they show its own writes, as controller-runtime's read-your-writes client does: otherwise a sync would repeat
 	// what the last one did.
 	Client client.Client
+	// Pods is where the cache holds Pods, with the index podIndex; nil lists them through Client.
+	Pods PodStore
 	// Live reads and writes at the API server itself.
 	Live client.Client
 	// Recorder emits the events of CloneSets.

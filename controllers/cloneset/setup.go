@@ -51,12 +51,16 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 	if err := Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	pods, err := podStore(ctx, mgr.GetCache())
+	if err != nil {
+		return err
+	}
 	leaks, err := registerLeaks(s.Registerer)
 	if err != nil {
 		return err
 	}
 	r := New(Options{
-		Client: mgr.GetClient(), Live: s.Live, Clock: clock.RealClock{}, Settings: settings, Budget: s.Budget,
+		Client: mgr.GetClient(), Pods: pods, Live: s.Live, Clock: clock.RealClock{}, Settings: settings, Budget: s.Budget,
 		//nolint:staticcheck // The newer events API does not name the component, and lets a scale-out write an event a Pod.
 		Recorder: mgr.GetEventRecorderFor(Name),
 		NewID:    func() string { return s.Random(idLength) },
