@@ -129,7 +129,27 @@ deny contains object.union(problem, {"rule": "uniteddeployment-template"}) if {
 	some problem in judged[kind].errors
 }
 
+claims_judged[kind] := templates.claims_judged(
+	sprintf("%s.spec.volumeClaimTemplates", [at[kind]]), object.get(template, ["spec", "volumeClaimTemplates"], []),
+	object.get(old, ["template", kind, "spec", "volumeClaimTemplates"], []),
+) if some kind, template in of
+
+warn contains warning if some warning in [w | some answers in claims_judged; some answer in answers; some w in answer.warnings]
+
+# METADATA
+# title: The claim templates make claims
+# description: Each of the template's volumeClaimTemplates is judged by the API server as a claim.
+# custom:
+#   id: uniteddeployment-claim-template
+deny contains object.union(problem, {"rule": "uniteddeployment-claim-template"}) if {
+	some kind, _ in of
+	some answer in claims_judged[kind]
+	some problem in answer.errors
+}
+
 native := object.get(of, ["statefulSetTemplate", "spec"], {})
+
+old_native := object.get(old, ["template", "statefulSetTemplate", "spec"], {})
 
 native_field := "spec.template.statefulSetTemplate.spec"
 
@@ -171,14 +191,81 @@ native_problems contains {"field": sprintf("%s.persistentVolumeClaimRetentionPol
 	not value in {null, "", "Delete", "Retain"}
 }
 
+# A name that was stored when nobody judged it cannot be put right, for it must not change.
+native_problems contains {"field": sprintf("%s.serviceName", [native_field]), "type": "invalid", "value": native.serviceName, "message": message} if {
+	not native.serviceName in {"", object.get(old_native, "serviceName", null)}
+	message := fairlead.dns_label_error(native.serviceName)
+	message != ""
+}
+
 # METADATA
 # title: The template makes a StatefulSet
-# description: "statefulSetTemplate.spec has what a StatefulSet of apps may have: podManagementPolicy, updateStrategy, minReadySeconds, ordinals and persistentVolumeClaimRetentionPolicy are right. What an update leaves alone is not judged."
+# description: "statefulSetTemplate.spec has what a StatefulSet of apps may have: podManagementPolicy, serviceName, updateStrategy, minReadySeconds, ordinals and persistentVolumeClaimRetentionPolicy are right. What an update leaves alone is not judged."
 # custom:
 #   id: uniteddeployment-statefulset
 deny contains object.union(problem, {"rule": "uniteddeployment-statefulset"}) if {
-	object.remove(native, ["template"]) != object.remove(object.get(old, ["template", "statefulSetTemplate", "spec"], {}), ["template"])
+	object.remove(native, ["template"]) != object.remove(old_native, ["template"])
 	some problem in native_problems
+}
+
+# The API server takes it, and says this.
+warn contains sprintf("%s.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended", [native_field]) if {
+	native.revisionHistoryLimit < 0
+	native.revisionHistoryLimit != object.get(old_native, "revisionHistoryLimit", null)
+}
+
+stateless := object.get(of, ["deploymentTemplate", "spec"], {})
+
+stateless_field := "spec.template.deploymentTemplate.spec"
+
+# stateless_problems are what the API server would say of the Deployments, by field.
+stateless_problems contains {"field": sprintf("%s.%s", [stateless_field, name_]), "type": "invalid", "value": stateless[name_], "message": "must not be negative"} if {
+	some name_ in ["minReadySeconds", "revisionHistoryLimit"]
+	stateless[name_] < 0
+}
+
+stateless_problems contains {"field": sprintf("%s.progressDeadlineSeconds", [stateless_field]), "type": "invalid", "value": deadline, "message": sprintf("must be greater than minReadySeconds, which is %d", [ready])} if {
+	deadline := object.get(stateless, "progressDeadlineSeconds", 600)
+	ready := object.get(stateless, "minReadySeconds", 0)
+	deadline <= ready
+}
+
+stateless_problems contains {"field": sprintf("%s.strategy.type", [stateless_field]), "type": "unsupported", "value": stateless.strategy.type, "message": `supported values: "Recreate", "RollingUpdate"`} if {
+	not stateless.strategy.type in {"", "Recreate", "RollingUpdate"}
+}
+
+stateless_rolling := object.get(stateless, ["strategy", "rollingUpdate"], {})
+
+stateless_problems contains {"field": sprintf("%s.strategy.rollingUpdate", [stateless_field]), "type": "forbidden", "message": "must not be set with type Recreate: remove it"} if {
+	stateless.strategy.type == "Recreate"
+	stateless.strategy.rollingUpdate != null
+}
+
+stateless_problems contains {"field": sprintf("%s.strategy.rollingUpdate.%s", [stateless_field, name_]), "type": "invalid", "value": value, "message": `must be a number that is not negative, or a percentage such as "20%", of maxUnavailable at most "100%"`} if {
+	some name_, judge in {"maxSurge": "any", "maxUnavailable": "share"}
+	value := stateless_rolling[name_]
+	not fits(judge, value)
+}
+
+fits("any", value) if rollout.whole(value)
+
+fits("any", value) if regex.match(`^[0-9]+%$`, value)
+
+fits("share", value) if amount(value)
+
+stateless_problems contains {"field": sprintf("%s.strategy.rollingUpdate.maxUnavailable", [stateless_field]), "type": "invalid", "value": stateless_rolling.maxUnavailable, "message": "maxUnavailable and maxSurge are both 0: no Pod could ever be updated"} if {
+	rollout.resolved(stateless_rolling.maxUnavailable, 1) == 0
+	rollout.resolved(stateless_rolling.maxSurge, 1) == 0
+}
+
+# METADATA
+# title: The template makes a Deployment
+# description: "deploymentTemplate.spec has what a Deployment of apps may have: strategy, minReadySeconds, revisionHistoryLimit and progressDeadlineSeconds are right. What an update leaves alone is not judged."
+# custom:
+#   id: uniteddeployment-deployment
+deny contains object.union(problem, {"rule": "uniteddeployment-deployment"}) if {
+	object.remove(stateless, ["template"]) != object.remove(object.get(old, ["template", "deploymentTemplate", "spec"], {}), ["template"])
+	some problem in stateless_problems
 }
 
 # METADATA

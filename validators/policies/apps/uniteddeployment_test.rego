@@ -140,6 +140,10 @@ test_the_template_makes_a_statefulset[note] if {
 		"start before": {"change": {"ordinals": {"start": -1}}, "right": false},
 		"retained": {"change": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Delete"}}, "right": true},
 		"dropped": {"change": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Drop"}}, "right": false},
+		"a Service": {"change": {"serviceName": "1-b"}, "right": true},
+		"no Service": {"change": {"serviceName": ""}, "right": true},
+		"no name of a Service": {"change": {"serviceName": "A_b"}, "right": false},
+		"all revisions": {"change": {"revisionHistoryLimit": -1}, "right": true},
 	}
 	rules(native(tc.change)) == {"uniteddeployment-statefulset" | not tc.right}
 }
@@ -148,6 +152,56 @@ test_a_stored_statefulset_is_left_alone if {
 	stored := native({"updateStrategy": {"type": "ReCreate"}})
 	updating(object.union(stored, {"spec": {"replicas": 5}}), stored) == set()
 	updating(native({"updateStrategy": {"type": "Rolling"}}), stored) == {"uniteddeployment-statefulset"}
+	updating(native({"serviceName": "A_b", "minReadySeconds": 1}), native({"serviceName": "A_b"})) == set()
+}
+
+warnings(object, old) := said if said := uniteddeployment.warn with input as {"operation": "UPDATE", "object": object, "oldObject": old}
+
+test_a_statefulset_that_keeps_all_revisions_is_warned_of if {
+	said := {"spec.template.statefulSetTemplate.spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"}
+	warnings(native({"revisionHistoryLimit": -1}), native({})) == said
+	warnings(native({"revisionHistoryLimit": -1}), native({"revisionHistoryLimit": -1})) == set()
+	warnings(native({"revisionHistoryLimit": 0}), native({})) == set()
+}
+
+stateless(change) := of_kind("deploymentTemplate", {"spec": change})
+
+test_the_template_makes_a_deployment[note] if {
+	some note, tc in {
+		"some revisions": {"change": {"revisionHistoryLimit": 0}, "right": true},
+		"revisions before": {"change": {"revisionHistoryLimit": -1}, "right": false},
+		"ready before": {"change": {"minReadySeconds": -1}, "right": false},
+		"time to get ready": {"change": {"minReadySeconds": 5, "progressDeadlineSeconds": 6}, "right": true},
+		"no time to get ready": {"change": {"minReadySeconds": 5, "progressDeadlineSeconds": 5}, "right": false},
+		"no time by default": {"change": {"minReadySeconds": 600}, "right": false},
+		"known strategy": {"change": {"strategy": {"type": "Recreate"}}, "right": true},
+		"other strategy": {"change": {"strategy": {"type": "OnDelete"}}, "right": false},
+		"nothing rolls": {"change": {"strategy": {"type": "Recreate", "rollingUpdate": {}}}, "right": false},
+		"surge": {"change": {"strategy": {"rollingUpdate": {"maxSurge": "200%", "maxUnavailable": 0}}}, "right": true},
+		"no surge": {"change": {"strategy": {"rollingUpdate": {"maxSurge": "0%", "maxUnavailable": 0}}}, "right": false},
+		"surge by default": {"change": {"strategy": {"rollingUpdate": {"maxUnavailable": 0}}}, "right": true},
+		"less than none": {"change": {"strategy": {"rollingUpdate": {"maxSurge": -1}}}, "right": false},
+		"more than all": {"change": {"strategy": {"rollingUpdate": {"maxUnavailable": "101%"}}}, "right": false},
+	}
+	rules(stateless(tc.change)) == {"uniteddeployment-deployment" | not tc.right}
+}
+
+test_a_stored_deployment_is_left_alone if {
+	stored := stateless({"revisionHistoryLimit": -1})
+	updating(object.union(stored, {"spec": {"replicas": 5}}), stored) == set()
+	updating(stateless({"revisionHistoryLimit": -2}), stored) == {"uniteddeployment-deployment"}
+}
+
+refusing_claims := {"errors": [{"field": "x", "type": "FieldValueRequired", "body": "Required value"}], "warnings": ["not asked"]}
+
+test_claims_are_judged_when_they_change if {
+	every kind in kinds - {"deploymentTemplate"} {
+		claiming := of_kind(kind, {"spec": {"volumeClaimTemplates": [null]}})
+		rules(claiming) == {"uniteddeployment-claim-template"} with fairlead.claim_problems as refusing_claims
+		rules(of_kind(kind, {})) == set() with fairlead.claim_problems as refusing_claims
+		updating(object.union(claiming, {"spec": {"replicas": 5}}), claiming) == set() with fairlead.claim_problems as refusing_claims
+		uniteddeployment.warn == {"not asked"} with input as {"operation": "CREATE", "object": claiming} with fairlead.claim_problems as refusing_claims
+	}
 }
 
 test_subsets_have_names_of_their_own[note] if {

@@ -11,7 +11,12 @@ judged(field, template, claims_field, claims, before, claims_before) := nothing 
 	names(claims) == names(claims_before)
 } else := fairlead.template_problems(field, template, claims_field, claims)
 
-names(claims) := [object.get(claim, ["metadata", "name"], "") | some claim in claims]
+# names has one for each claim, as every claim has a volume. A claim that is null is one that says nothing, as to every decoder of Go.
+names(claims) := [name(claim) | some claim in claims]
+
+name(null) := ""
+
+name(claim) := object.get(claim, ["metadata", "name"], "") if claim != null
 
 # claims_judged are what it says of the claim templates that changed.
 claims_judged(field, claims, before) := {answer |

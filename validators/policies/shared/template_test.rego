@@ -26,7 +26,12 @@ test_claims_that_change_are_judged if {
 	templates.claims_judged("c", claims, []) == {refusing} with fairlead.claim_problems as refusing
 }
 
-test_names_of_claims if templates.names([{}, claims[0]]) == ["", "data"]
+test_names_of_claims if templates.names([{}, claims[0], null]) == ["", "data", ""]
+
+test_a_template_with_a_claim_that_is_null_is_judged if {
+	templates.judged("t", template, "c", [null], template, []) == refusing with fairlead.template_problems as refusing
+	templates.claims_judged("c", [null], []) == {refusing} with fairlead.claim_problems as refusing
+}
 
 problems(found) := {problem.field: problem.type | some problem in found}
 
