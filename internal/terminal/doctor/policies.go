@@ -73,6 +73,11 @@ func (d *Doctor) judgeSet(r *report, of *corev1.ConfigMap, set string) {
 	case status.Message != "":
 		r.add(Warning, object, "nobody knows whether it is the newest: "+status.Message, "revision "+status.Revision+" is in force", "look at the server of the bundle")
 	}
+	if status.NotKept != "" {
+		r.add(Warning, object, "what is in force of it is not kept: "+status.NotKept,
+			"when all replicas start anew while its newest version has a mistake, nothing of it is in force",
+			fmt.Sprintf("kubectl -n %s get configmap %s.last-good -o yaml; create it by another name and delete this one", of.Namespace, of.Name))
+	}
 	for _, warning := range status.Warnings {
 		r.add(Warning, object, warning, "the set does not do what its author means", "change the set")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
@@ -137,32 +138,42 @@ func (k *Keeper) restorable(name string) (found Found, wanted bool) {
 	return Found{Name: name, Files: copied.files, Hash: copied.Hash}, true
 }
 
+// takenAgain is how often a copy is tried whose name somebody else has: of a ConfigMap without our label there are no news.
+const takenAgain = time.Minute
+
 // keep keeps what is in force of a ConfigMap, unless it is kept already. It takes no more room than the set itself, which the API
-// server bounds.
-func (w *Writer) keep(ctx context.Context, state State) error {
-	if state.Object == nil || state.Set == nil || state.Object.Name != state.Name { // those of bundles are kept by who downloads them
-		return nil
+// server bounds. What it answers is for the status: why nothing is kept, "" if it is.
+func (w *Writer) keep(ctx context.Context, state State) (notKept string, err error) {
+	if state.Set == nil || state.Object.Name != state.Name { // those of bundles are kept by who downloads them
+		return "", nil
 	}
 	is := Kept{Owner: state.Object.UID, Hash: state.InForce.Hash}
 	if state.Kept != nil && *state.Kept == is {
-		return nil
+		delete(w.taken, state.Name)
+		return "", nil
 	}
+	taken := fmt.Sprintf("ConfigMap %s/%s, whose name is for our copy of the set, has not the label %s: give it another name", w.namespace, state.Name+keptSuffix, KeptSelector)
+	if at, tried := w.taken[state.Name]; tried && w.clock.Since(at) < takenAgain {
+		return taken, nil
+	}
+	delete(w.taken, state.Name)
 	within, cancel := context.WithTimeout(ctx, oneWrite)
 	defer cancel()
-	err := w.writeCopy(within, w.copyOf(state), state.Kept == nil)
+	err = w.writeCopy(within, w.copyOf(state), state.Kept == nil)
 	switch {
-	case apierrors.IsNotFound(err) && state.Kept != nil: // it is made anew in the next round
+	case apierrors.IsInvalid(err): // the label is tested for
+		w.taken[state.Name] = w.clock.Now()
+		return taken, nil
+	case apierrors.IsNotFound(err): // it is made anew in the next round
 		w.keeper.remember(state.Name, nil)
-		return nil
+		return "", nil
 	case apierrors.IsConflict(err):
-		return nil // of which we shall hear
-	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("keeping the set: ConfigMap %s/%s is there without the label %s: give it another name", w.namespace, state.Name+keptSuffix, KeptLabel)
+		return "", nil // of which we shall hear
 	case err != nil:
-		return fmt.Errorf("keeping the set: %w", err)
+		return "", fmt.Errorf("keeping the set: %w", err)
 	}
 	w.keeper.remember(state.Name, &keptVersion{Kept: is})
-	return nil
+	return "", nil
 }
 
 // copyOf is the copy of a set: a ConfigMap like it that goes when it goes.
@@ -176,12 +187,15 @@ func (w *Writer) copyOf(state State) *corev1.ConfigMap {
 	}
 }
 
-// writeCopy creates a copy, or writes it over the one before: only what is labelled is ours to write.
+// writeCopy creates a copy, or writes it over the one before, which the watch may not have told of yet. Only what is labelled is ours
+// to write; else the API server finds the patch invalid.
 func (w *Writer) writeCopy(ctx context.Context, copied *corev1.ConfigMap, create bool) error {
 	api := w.client.CoreV1().ConfigMaps(w.namespace)
 	if create {
 		_, err := api.Create(ctx, copied, metav1.CreateOptions{FieldManager: fieldManager})
-		return err
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/labels/" + strings.ReplaceAll(KeptLabel, "/", "~1"), "value": "true"},

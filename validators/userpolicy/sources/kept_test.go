@@ -3,15 +3,18 @@ package sources
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -151,18 +154,65 @@ func TestWriterKeepsWhatIsInForce(t *testing.T) {
 	}
 }
 
-// What is called like a copy and is none stays as it is.
+// asRefused has a patch of what has no label refused as the API server does: there the test of a patch fails as 422.
+func asRefused(client *fake.Clientset) {
+	client.PrependReactor("patch", "configmaps", func(action k8stesting.Action) (bool, runtime.Object, error) {
+		patch := action.(k8stesting.PatchAction)
+		found, err := client.Tracker().Get(action.GetResource(), action.GetNamespace(), patch.GetName())
+		if patch.GetPatchType() != types.JSONPatchType || err != nil || found.(*corev1.ConfigMap).Labels[KeptLabel] == "true" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", action.GetResource().GroupResource(), "", "", 0, false)
+	})
+}
+
+// What is called like a copy and is none stays as it is. The status of the set says so, once, until the name is free.
 func TestWriterLeavesOthersAlone(t *testing.T) {
 	r := newRig(t)
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: copyName}, Data: map[string]string{"x": "y"}}
 	client := fake.NewClientset(theirs, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
-	w := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon))
+	asRefused(client)
+	recorder, clock := record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon)
+	w := NewWriter(r.Keeper, client, namespace, recorder, clock)
 	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
-	if err := w.keep(t.Context(), r.States()[0]); err == nil || !strings.Contains(err.Error(), copyName+" is there without the label") {
-		t.Errorf("%v", err)
+	for range 3 {
+		w.round(t.Context())
+	}
+	status := r.States()[0].Object.Status
+	if !strings.Contains(status, `"state":"Active"`) || !strings.Contains(status, copyName+", whose name is for our copy of the set, has not the label "+KeptSelector) {
+		t.Errorf("its status is %s", status)
+	}
+	if event := <-recorder.Events; len(recorder.Events) > 0 || !strings.HasPrefix(event, "Warning "+ReasonIncomplete+" ConfigMap "+namespace+"/"+copyName) {
+		t.Errorf("it is told as %s, and %d times more", event, len(recorder.Events))
+	}
+	if n := len(client.Actions()); n != 3 { // a creation, a patch and the status
+		t.Errorf("%d writes in three rounds", n)
 	}
 	if found, err := client.CoreV1().ConfigMaps(namespace).Get(t.Context(), copyName, metav1.GetOptions{}); err != nil || found.Data["x"] != "y" {
-		t.Errorf("%+v, %v", found, errors.Join(err))
+		t.Errorf("%+v, %v", found, err)
+	}
+	if err := client.CoreV1().ConfigMaps(namespace).Delete(t.Context(), copyName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(takenAgain)
+	w.round(t.Context())
+	if status := r.States()[0].Object.Status; strings.Contains(status, "notKept") || r.States()[0].Kept == nil {
+		t.Errorf("the name is free, and its status is %s", status)
+	}
+}
+
+// A copy that the watch does not show yet is written over.
+func TestWriterWritesOverACopyThatItDoesNotKnow(t *testing.T) {
+	r := newRig(t)
+	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: copyName, Labels: keptLabels}, Data: map[string]string{"x": "y"}}
+	client := fake.NewClientset(ours, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
+	asRefused(client)
+	w := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon))
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
+	w.round(t.Context())
+	found, err := client.CoreV1().ConfigMaps(namespace).Get(t.Context(), copyName, metav1.GetOptions{})
+	if err != nil || found.Data["a.rego"] == "" || found.Data["x"] != "" || strings.Contains(r.States()[0].Object.Status, "notKept") {
+		t.Errorf("%+v, %v, and the status is %s", found, err, r.States()[0].Object.Status)
 	}
 }
 

@@ -260,7 +260,7 @@ func TestWriterHasNoSetsThatAreGone(t *testing.T) {
 			return true, &corev1.ConfigMap{}, nil
 		})
 		r.upsert(t, labelledMap(namespace, "p", rules(`deny contains "one"`), "", labelled))
-		if err := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon)).write(t.Context(), r.States()[0]); err != nil {
+		if err := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon)).write(t.Context(), r.States()[0], ""); err != nil {
 			t.Fatal(err)
 		}
 		switch states := r.States(); {

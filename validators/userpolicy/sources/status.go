@@ -37,6 +37,8 @@ type Status struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// NotLive are rules that are not asked because the set does not see what it wants to.
 	NotLive []string `json:"notLive,omitempty"`
+	// NotKept says why what is in force is not kept for a restart; "" if it is.
+	NotKept string `json:"notKept,omitempty"`
 	// Entries are the webhooks of the set.
 	Entries []string `json:"entries,omitempty"`
 	// Changed is when the status became what it is.

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,7 +41,8 @@ const fieldManager = "fairlead-policies"
 const (
 	ReasonActive  = "PolicyActive"
 	ReasonInvalid = "PolicyInvalid"
-	// ReasonIncomplete is for a set in force of which some rules are not asked, or of which nobody knows whether it is the newest.
+	// ReasonIncomplete is for a set in force of which some rules are not asked, of which nobody knows whether it is the newest, or which
+	// is not kept.
 	ReasonIncomplete = "PolicyIncomplete"
 )
 
@@ -53,11 +55,15 @@ type Writer struct {
 	recorder  record.EventRecorder
 	clock     clock.WithTicker
 	bell      bell.Bell
+	// taken is when the names of copies, by their sets, were last found to be somebody else's.
+	taken map[string]time.Time
 }
 
 // NewWriter makes a Writer.
 func NewWriter(keeper *Keeper, client kubernetes.Interface, namespace string, recorder record.EventRecorder, clock clock.WithTicker) *Writer {
-	w := &Writer{keeper: keeper, client: client, namespace: namespace, recorder: recorder, clock: clock, bell: bell.New()}
+	w := &Writer{
+		keeper: keeper, client: client, namespace: namespace, recorder: recorder, clock: clock, bell: bell.New(), taken: make(map[string]time.Time),
+	}
 	keeper.Notify(w.bell.Ring)
 	return w
 }
@@ -86,13 +92,14 @@ func (w *Writer) round(ctx context.Context) {
 		if state.Object == nil || ctx.Err() != nil {
 			continue
 		}
-		if err := errors.Join(w.write(ctx, state), w.keep(ctx, state)); err != nil && ctx.Err() == nil {
+		notKept, err := w.keep(ctx, state)
+		if err = errors.Join(err, w.write(ctx, state, notKept)); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Cannot write what became of a set of policies", "set", state.Name)
 		}
 	}
 }
 
-func (w *Writer) write(ctx context.Context, state State) error {
+func (w *Writer) write(ctx context.Context, state State, notKept string) error {
 	var missing error
 	if state.Set != nil && w.keeper.Inventories != nil {
 		waiting, err := w.keeper.Inventories.Missing(state.Set)
@@ -102,6 +109,7 @@ func (w *Writer) write(ctx context.Context, state State) error {
 		missing = err
 	}
 	status := statusOf(state, missing)
+	status.NotKept = notKept
 	text, err := next(state.Object.Status, status, w.clock.Now())
 	if err != nil || text == state.Object.Status {
 		return err
@@ -134,8 +142,8 @@ func (w *Writer) tell(state State, status Status) {
 	case status.State == Invalid:
 		w.recorder.Event(on, corev1.EventTypeWarning, ReasonInvalid, userpolicy.Shortened(status.Message, longestEvent))
 		return
-	case status.Message != "":
-		w.recorder.Event(on, corev1.EventTypeWarning, ReasonIncomplete, userpolicy.Shortened(status.Message, longestEvent))
+	case status.Message != "" || status.NotKept != "":
+		w.recorder.Event(on, corev1.EventTypeWarning, ReasonIncomplete, userpolicy.Shortened(cmp.Or(status.Message, status.NotKept), longestEvent))
 		return
 	}
 	w.recorder.Event(on, corev1.EventTypeNormal, ReasonActive, fmt.Sprintf("Revision %s is in force. Rules: %d.", status.Revision, status.Rules))
