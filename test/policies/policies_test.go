@@ -336,7 +336,8 @@ func TestARestartWithAMistake(t *testing.T) {
 	if after := w.status("brittle"); !slices.Equal(after.Entries, before.Entries) {
 		t.Errorf("status %+v, and %+v before", after, before)
 	}
-	w.Refused(configMap("wood", "{}"), apply, `failed calling webhook "brittle.policies.fairlead.io"`, "unable to handle the request")
+	w.Refused(configMap("wood", "{}"), apply, `failed calling webhook "brittle.policies.fairlead.io"`,
+		"the policies of brittle cannot be used", "correct ConfigMap kruise-system/brittle, or delete it", "a.rego:")
 	w.put("brittle", good)
 	w.Must(configMap("wood", "{}"), apply...)
 	w.Refused(glass, apply, "no glass")

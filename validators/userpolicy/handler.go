@@ -39,18 +39,25 @@ type Handler struct {
 // NewHandler makes a Handler.
 func NewHandler(o HandlerOptions) *Handler { return &Handler{HandlerOptions: o, turns: newTurns()} }
 
-// For is the handler of a set's requests. It looks the set up when they come.
+// For is the handler of a set's requests. It looks the set up when they come. Its faults are plain: with failurePolicy Fail they refuse
+// what somebody wants to do, who has to be told whose set it is that has no answer.
 func (h *Handler) For(name string) admission.Handler {
 	return admission.HandlerFunc(func(ctx context.Context, req *admission.Request) admission.Response {
 		if h.Excluded(req) {
 			return admission.Allow()
 		}
-		set := h.Sets.Get(name)
-		if set == nil {
-			return h.without(name)
-		}
-		return h.judge(ctx, set, req)
+		response := h.answer(ctx, name, req)
+		response.Plain = true
+		return response
 	})
+}
+
+func (h *Handler) answer(ctx context.Context, name string, req *admission.Request) admission.Response {
+	set := h.Sets.Get(name)
+	if set == nil {
+		return h.without(name)
+	}
+	return h.judge(ctx, set, req)
 }
 
 // without answers for a set that is not there: the configuration has its entry still, or already.
@@ -67,7 +74,7 @@ func (h *Handler) judge(ctx context.Context, set *Set, req *admission.Request) a
 		return admission.Faulted(http.StatusTooManyRequests, err.Error())
 	}
 	if err != nil {
-		return admission.Failed(fmt.Errorf("waiting for the policies' turn: %w", err))
+		return admission.Failed(fmt.Errorf("waiting for the turn of the policies of %s: %w", set.Name(), err))
 	}
 	defer done()
 	start := h.Clock.Now()

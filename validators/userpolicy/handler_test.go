@@ -64,7 +64,7 @@ func TestSetsThatAreNotThere(t *testing.T) {
 	if response := handler(&Sets{}, nil).For("gone").Handle(t.Context(), pod("x")); !response.Allowed {
 		t.Errorf("gone: %+v", response)
 	}
-	if response := handler(&Sets{}, errors.New("not read yet")).For("images").Handle(t.Context(), pod("x")); response.Allowed || response.Fault != http.StatusServiceUnavailable {
+	if response := handler(&Sets{}, errors.New("not read yet")).For("images").Handle(t.Context(), pod("x")); response.Allowed || response.Fault != http.StatusServiceUnavailable || !response.Plain {
 		t.Errorf("not read yet: %+v", response)
 	}
 }

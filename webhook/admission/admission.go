@@ -76,4 +76,7 @@ type Response struct {
 	// error. The API server then follows the webhook's failure policy, which an allowed:false would override.
 	// 0 for verdicts.
 	Fault int
+	// Plain has a fault answered with its Status instead of a review. Of a review's the API server tells nobody; a plain one it
+	// shows to whoever made the request that the failure policy then refuses.
+	Plain bool
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -184,16 +185,24 @@ func (p *userPolicies) ready() error {
 // awaited implements userpolicy.HandlerOptions.Awaited.
 func (p *userPolicies) awaited(name string) error {
 	if err := p.synced(); err != nil {
-		return fmt.Errorf("users' policies are not read yet: %w", err)
+		return fmt.Errorf("the policies of %s, like all users' policies, are not read yet: %w", name, err)
 	}
+	bundle, bundled := strings.CutPrefix(name, userpolicy.BundlePrefix)
 	if err := p.keeper.Unusable()[name]; err != nil {
-		return fmt.Errorf("the policies of %s cannot be used: %w", name, err)
+		cure := fmt.Sprintf("correct ConfigMap %s/%s, or delete it", p.Namespace, name)
+		if bundled {
+			cure = fmt.Sprintf("correct the bundle or its settings, ConfigMaps of namespace %s with the label %s=%s", p.Namespace, sources.BundleLabel, bundle)
+		}
+		return fmt.Errorf("the policies of %s cannot be used, and refuse everything by failurePolicy Fail: %s: %s", name, cure, userpolicy.Shortened(err.Error(), longestReason))
 	}
 	if slices.Contains(p.bundles.Awaited(), name) {
-		return fmt.Errorf("the policies of %s are not here yet", name)
+		return fmt.Errorf("the policies of %s were not downloaded yet: see the url of bundle %s in policies.bundles of the chart", name, bundle)
 	}
 	return nil
 }
+
+// longestReason is how much of a reason people are told who did not write the policies.
+const longestReason = 1024
 
 func (p *userPolicies) inventoryOf(set *userpolicy.Set) userpolicy.Inventory {
 	if p.follower == nil {

@@ -35,6 +35,17 @@ func Append(dst []byte, apiVersion, uid string, resp admission.Response) []byte 
 	return append(dst, "}}\n"...)
 }
 
+// AppendPlain appends a Status as an object of its own to dst, which the API server's client takes for the answer's error.
+func AppendPlain(dst []byte, status *metav1.Status) []byte {
+	plain := *status
+	plain.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	encoded, err := json.Marshal(plain)
+	if err != nil { // a Status has nothing that cannot be encoded
+		return dst
+	}
+	return append(append(dst, encoded...), '\n')
+}
+
 func appendPatch(dst []byte, patch jsontext.Value) []byte {
 	if !Changes(patch) {
 		return dst

@@ -55,6 +55,19 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+func TestAppendPlain(t *testing.T) {
+	status := admission.Faulted(503, "not now").Status
+	var got metav1.Status
+	if err := json.Unmarshal(AppendPlain([]byte("before"), status)[len("before"):], &got); err != nil {
+		t.Fatal(err)
+	}
+	want := *status
+	want.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAnyUIDComesBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		uid := rapid.String().Draw(rt, "uid")

@@ -170,7 +170,7 @@ func (c *call) panicked(cause any) *verdict {
 // answers are reused buffers for encoded answers.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
-// answer writes the review that answers a call, counts it and logs it.
+// answer writes the review, or the plain status, that answers a call, counts it and logs it.
 func (c *call) answer(w http.ResponseWriter, v verdict) {
 	code := http.StatusOK
 	if v.response.Fault != 0 {
@@ -180,7 +180,11 @@ func (c *call) answer(w http.ResponseWriter, v verdict) {
 		w.Header().Set("Retry-After", "1") // the API server's client waits and tries again within its timeout
 	}
 	buffer := answers.Get().(*[]byte)
-	*buffer = review.Append((*buffer)[:0], c.review.APIVersion, c.review.UID(), v.response)
+	if v.response.Fault != 0 && v.response.Plain {
+		*buffer = review.AppendPlain((*buffer)[:0], v.response.Status)
+	} else {
+		*buffer = review.Append((*buffer)[:0], c.review.APIVersion, c.review.UID(), v.response)
+	}
 	writeJSON(w, code, *buffer)
 	if cap(*buffer) <= maxPooledAnswer {
 		answers.Put(buffer)
