@@ -242,3 +242,14 @@ func TestLongValuesAreCutShort(t *testing.T) {
 		t.Errorf("%d bytes: %.600s", len(got.Status.Message), got.Status.Message)
 	}
 }
+
+// Nor does it tell of half a million mistakes, or repeat a whole list for each.
+func TestManyMistakesAreCutShort(t *testing.T) {
+	handler := engineWith(t, prometheus.NewRegistry()).Handler(schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"})
+	names := strings.Repeat(`"a",`, 499) + `"a"`
+	got := handler.Handle(t.Context(), create(`{"apiVersion":"apps.kruise.io/v1beta1","metadata":{"name":"a"},"spec":{
+		"selector":{"matchExpressions":[{"key":"`+strings.Repeat("a", 10_000)+`"}]},"scaleStrategy":{"podsToDelete":[`+names+`]},"template":{"metadata":{"labels":{"a":"b"}}}}}`))
+	if got.Allowed || len(got.Status.Details.Causes) != 100 || !strings.HasSuffix(got.Status.Message, " more mistakes]") || len(got.Status.Message) > 40_000 {
+		t.Errorf("%d causes, %d bytes: ...%s", len(got.Status.Details.Causes), len(got.Status.Message), got.Status.Message[max(0, len(got.Status.Message)-200):])
+	}
+}

@@ -31,6 +31,9 @@ func (e *Engine) Handler(kind schema.GroupKind) admission.Handler {
 		if req.Operation == admission.Update && (deleting(input) || unchanged(input)) {
 			return admission.Allow()
 		}
+		if violation := tooMany(input); violation != nil {
+			return admission.Response{Status: status(kind, req.Name, []Violation{*violation})}
+		}
 		if err := checkShape(kind, input, req.Object); err != nil {
 			return admission.Failed(admission.Refuse(400, "decoding %s: %v", kind.Kind, err))
 		}

@@ -2,6 +2,7 @@ package validators
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -97,11 +98,28 @@ func badValue(members map[string]any) any {
 	if !given {
 		return field.OmitValueType{}
 	}
-	if text, ok := value.(string); ok && len(text) > longestValue {
-		return strings.ToValidUTF8(text[:longestValue], "") + "..."
+	if text, ok := value.(string); ok {
+		return shortened(text)
+	}
+	switch value.(type) {
+	case map[string]any, []any:
+		if text, err := json.Marshal(value); err == nil && len(text) > longestValue {
+			return shortened(string(text))
+		}
 	}
 	return value
 }
+
+func shortened(text string) string {
+	if len(text) <= longestValue {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestValue], "") + "..."
+}
+
+// mostMistakes is how many mistakes of an object an answer tells of: nobody reads more at once, and an object of 1.5 MB can have half
+// a million.
+const mostMistakes = 100
 
 // status is the refusal of an object for all of its mistakes, in the form and words of the API server's own.
 func status(kind schema.GroupKind, name string, violations []Violation) *metav1.Status {
@@ -115,11 +133,14 @@ func status(kind schema.GroupKind, name string, violations []Violation) *metav1.
 	}
 	details := &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name}
 	var texts []string
-	for _, v := range violations {
+	for _, v := range violations[:min(len(violations), mostMistakes)] {
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Type), Message: v.Body, Field: v.Field})
 		if text := v.Field + ": " + v.Body; !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
+	}
+	if more := len(violations) - mostMistakes; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more mistakes", more))
 	}
 	all := strings.Join(texts, ", ")
 	if len(texts) > 1 {

@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podSpecDifferences takes two Pod specs and answers the paths of what differs in meaning, with how: {"path", "op"}, op being
-// add, remove or replace.
+// podSpecDifferences takes two Pod specs and a regular expression, and answers the paths of what differs in meaning, with how: {"path",
+// "op"}, op being add, remove or replace. A replacement at a path that matches does not count. Of many differences the first are told.
 func podSpecDifferences(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	before, err := ast.JSON(args[0].Value)
 	if err != nil {
@@ -22,31 +24,89 @@ func podSpecDifferences(_ context.Context, args []*ast.Term) (*ast.Term, error) 
 	if err != nil {
 		return nil, err
 	}
-	same := alike(before, after)
-	found := []map[string]any{}
-	compare("", before, after, func(path, op string, value any) {
-		if !same(path, op, value) {
-			found = append(found, map[string]any{"path": path, "op": op})
+	free, err := regexp.Compile(text(args[2]))
+	if err != nil {
+		return nil, err
+	}
+	var found []difference
+	compare(nil, before, after, func(d difference) {
+		if d.op != "replace" || !free.MatchString(d.path()) {
+			found = append(found, d)
 		}
 	})
-	return term(found)
+	if len(found) == 0 {
+		return none, nil
+	}
+	same := alike(before, after)
+	told := []map[string]any{}
+	for _, d := range found {
+		if len(told) < mostMistakes && !same(d) {
+			told = append(told, map[string]any{"path": d.path(), "op": d.op})
+		}
+	}
+	return term(told)
+}
+
+// difference is a place at which two values differ.
+type difference struct {
+	// steps lead there: names of members and positions in lists.
+	steps []any
+	op    string
+	// value is what is there, or was if it is no more.
+	value any
+}
+
+func (d difference) path() string {
+	var path strings.Builder
+	for _, step := range d.steps {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&path, "[%d]", s)
+		case string:
+			if path.Len() > 0 {
+				path.WriteByte('.')
+			}
+			path.WriteString(s)
+		}
+	}
+	return path.String()
+}
+
+// in says whether a value has anything at that place.
+func (d difference) in(value any) bool {
+	for _, step := range d.steps {
+		switch s := step.(type) {
+		case int:
+			list, _ := value.([]any)
+			if s >= len(list) {
+				return false
+			}
+			value = list[s]
+		case string:
+			object, _ := value.(map[string]any)
+			member, there := object[s]
+			if !there {
+				return false
+			}
+			value = member
+		}
+	}
+	return true
 }
 
 // alike tells whether a difference is one in writing only: to clients of Go types, which write specs their way, resources of {} are
 // as good as none, and a cpu of 1000m is 1. A securityContext of {} or an automountServiceAccountToken of false is not as good as
 // none, and what the type does not hold is never alike.
-func alike(before, after any) func(path, op string, value any) bool {
+func alike(before, after any) func(difference) bool {
 	old, oldErr := typed(before)
 	now, nowErr := typed(after)
 	if oldErr != nil || nowErr != nil {
-		return func(string, string, any) bool { return false }
+		return func(difference) bool { return false }
 	}
 	different := make(map[string]bool)
-	compare("", old, now, func(path, _ string, _ any) { different[path] = true })
-	known := pathsOf(old)
-	maps.Copy(known, pathsOf(now))
-	return func(path, op string, value any) bool {
-		return !different[path] && (op == "replace" && known[path] || op != "replace" && silent(value))
+	compare(nil, old, now, func(d difference) { different[d.path()] = true })
+	return func(d difference) bool {
+		return !different[d.path()] && (d.op == "replace" && (d.in(old) || d.in(now)) || d.op != "replace" && silent(d.value))
 	}
 }
 
@@ -70,27 +130,6 @@ func silent(value any) bool {
 	}
 }
 
-// pathsOf are those of a value and all below it.
-func pathsOf(value any) map[string]bool {
-	all := make(map[string]bool)
-	var walk func(path string, value any)
-	walk = func(path string, value any) {
-		all[path] = true
-		switch v := value.(type) {
-		case map[string]any:
-			for key, member := range v {
-				walk(join(path, key), member)
-			}
-		case []any:
-			for i, element := range v {
-				walk(fmt.Sprintf("%s[%d]", path, i), element)
-			}
-		}
-	}
-	walk("", value)
-	return all
-}
-
 // typed is a Pod spec as a client of Go types writes it.
 func typed(spec any) (written any, err error) {
 	raw, err := json.Marshal(spec)
@@ -107,9 +146,12 @@ func typed(spec any) (written any, err error) {
 	return written, json.Unmarshal(raw, &written)
 }
 
-// compare tells of every path at which two values differ, and of what is there, or was if it is no more. Lists are compared by
-// position, and one of another length differs as a whole: what is added or removed shifts the rest.
-func compare(path string, before, after any, differs func(path, op string, value any)) {
+// compare tells of every place at which two values differ. Lists are compared by position, and one of another length differs as a
+// whole: what is added or removed shifts the rest.
+func compare(at []any, before, after any, differs func(difference)) {
+	tell := func(op string, value any, further ...any) {
+		differs(difference{steps: slices.Concat(at, further), op: op, value: value})
+	}
 	switch old := before.(type) {
 	case map[string]any:
 		now, same := after.(map[string]any)
@@ -118,14 +160,14 @@ func compare(path string, before, after any, differs func(path, op string, value
 		}
 		for _, key := range slices.Sorted(maps.Keys(old)) {
 			if value, kept := now[key]; kept {
-				compare(join(path, key), old[key], value, differs)
+				compare(append(at, key), old[key], value, differs)
 			} else {
-				differs(join(path, key), "remove", old[key])
+				tell("remove", old[key], key)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(now)) {
 			if _, known := old[key]; !known {
-				differs(join(path, key), "add", now[key])
+				tell("add", now[key], key)
 			}
 		}
 		return
@@ -135,18 +177,11 @@ func compare(path string, before, after any, differs func(path, op string, value
 			break
 		}
 		for i := range old {
-			compare(fmt.Sprintf("%s[%d]", path, i), old[i], now[i], differs)
+			compare(append(at, i), old[i], now[i], differs)
 		}
 		return
 	}
 	if fmt.Sprint(before) != fmt.Sprint(after) {
-		differs(path, "replace", after)
+		tell("replace", after)
 	}
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,10 +32,14 @@ func TestPodSpecDifferences(t *testing.T) {
 		{`{}`, `{"securityContext":{}}`, []string{"add securityContext"}},
 		{`{}`, `{"automountServiceAccountToken":false}`, []string{"add automountServiceAccountToken"}},
 		{`{"terminationGracePeriodSeconds":0}`, `{}`, []string{"remove terminationGracePeriodSeconds"}},
+		// What may be replaced, and only that.
+		{`{"images":["a","b"],"x":1}`, `{"images":["c","b"],"x":2}`, []string{"replace x"}},
+		{`{"images":["a"]}`, `{"images":["a","b"]}`, []string{"replace images"}},
+		{`{}`, `{"images[0]":"a"}`, []string{"add images[0]"}},
 		// What it cannot hold.
 		{`{"containers":7}`, `{"containers":7,"nodeName":""}`, []string{"add nodeName"}},
 	} {
-		answer, err := podSpecDifferences(t.Context(), []*ast.Term{ast.MustParseTerm(c.before), ast.MustParseTerm(c.after)})
+		answer, err := podSpecDifferences(t.Context(), []*ast.Term{ast.MustParseTerm(c.before), ast.MustParseTerm(c.after), ast.StringTerm(`^images\[[0-9]+\]$`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,5 +54,23 @@ func TestPodSpecDifferences(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s, %s: %s", c.before, c.after, diff)
 		}
+	}
+}
+
+// Nobody reads more than some, and a long list may differ everywhere. What may be replaced hides nothing that comes after it.
+func TestOfManyDifferencesTheFirstAreTold(t *testing.T) {
+	list := func(element string) string {
+		elements := slices.Repeat([]string{element}, 2*mostMistakes)
+		return strings.Join(elements, ",")
+	}
+	before := ast.MustParseTerm(`{"images":[` + list(`"a"`) + `],"new":[` + list("1") + `]}`)
+	after := ast.MustParseTerm(`{"images":[` + list(`"b"`) + `],"new":[` + list("2") + `]}`)
+	answer, err := podSpecDifferences(t.Context(), []*ast.Term{before, after, ast.StringTerm(`^images\[`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := decode[[]struct{ Path string }](answer)
+	if err != nil || len(told) != mostMistakes || told[0].Path != "new[0]" {
+		t.Errorf("%d told, the first %v, %v", len(told), told[:min(1, len(told))], err)
 	}
 }

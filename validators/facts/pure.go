@@ -32,6 +32,7 @@ func pure() []validators.Builtin {
 			return ast.InternedTerm(err == nil), nil
 		}},
 		{Name: "fairlead.wrong_amounts", Arity: 2, Call: wrongAmounts},
+		{Name: "fairlead.same_but", Arity: 3, Call: sameBut},
 		{Name: "fairlead.resolved_amount", Arity: 2, Call: resolvedAmount},
 		{Name: "fairlead.qualified_name_errors", Arity: 1, Call: func(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 			return term(append([]string{}, validation.IsQualifiedName(text(args[0]))...))
@@ -119,11 +120,7 @@ func selectorErrors(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	if len(errs) == 0 {
 		return none, nil
 	}
-	found := []map[string]any{}
-	for _, e := range errs {
-		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))
-	}
-	return term(found)
+	return listed(errs)
 }
 
 // none is the answer that nearly every object gets.

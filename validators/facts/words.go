@@ -33,8 +33,8 @@ func words() []validators.Builtin {
 		}),
 		{Name: "fairlead.labels_errors", Arity: 2, Call: labelsErrors},
 		{Name: "fairlead.annotations_errors", Arity: 2, Call: annotationsErrors},
-		{Name: "fairlead.pod_spec_differences", Arity: 2, Call: podSpecDifferences},
-		{Name: "fairlead.strategic_merge", Arity: 2, Call: strategicMerge},
+		{Name: "fairlead.pod_spec_differences", Arity: 3, Call: podSpecDifferences},
+		{Name: "fairlead.strategic_merge", Arity: 3, Call: strategicMerge},
 	}
 }
 
@@ -99,7 +99,12 @@ func annotationsErrors(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	return listed(apivalidation.ValidateAnnotations(set, field.NewPath(text(args[0]))))
 }
 
+// mostMistakes is how many mistakes a builtin tells of. A refusal has no room for more, and a list of a megabyte can have a million,
+// which takes the rules a minute.
+const mostMistakes = 100
+
 func listed(errs field.ErrorList) (*ast.Term, error) {
+	errs = errs[:min(len(errs), mostMistakes)]
 	found := make([]map[string]any, 0, len(errs))
 	for _, e := range errs {
 		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))
@@ -107,8 +112,13 @@ func listed(errs field.ErrorList) (*ast.Term, error) {
 	return term(found)
 }
 
-// strategicMerge takes a Pod template and a patch, and answers {"template", "error"}.
+// strategicMerge takes a Pod template, a patch, and how many patches are merged for the same request, and answers {"template", "error",
+// "skipped"}; skipped says that it would take more than its share of the request's time.
 func strategicMerge(_ context.Context, args []*ast.Term) (*ast.Term, error) {
+	have, add := elements(args[0].Value), elements(args[1].Value)
+	if n := have + add; add > 0 && n <= mostMerging && n*n*count(args[2]) > mostMerging*mostMerging {
+		return term(map[string]any{"error": "", "skipped": true})
+	}
 	template, err := encode(args[0])
 	if err != nil {
 		return nil, err
@@ -117,18 +127,28 @@ func strategicMerge(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	merged, err := merge(template, patch, elements(args[0].Value), elements(args[1].Value))
+	merged, err := merge(template, patch, have, add)
 	if err == nil {
 		err = decoding.Into(new(corev1.PodTemplateSpec), "", merged) // the merge takes lists and objects as they come
 	}
 	if err != nil {
-		return term(map[string]any{"error": err.Error()})
+		return term(map[string]any{"error": err.Error(), "skipped": false})
 	}
 	var result any
 	if err := json.Unmarshal(merged, &result); err != nil {
-		return term(map[string]any{"error": err.Error()})
+		return term(map[string]any{"error": err.Error(), "skipped": false})
 	}
-	return term(map[string]any{"template": result, "error": ""})
+	return term(map[string]any{"template": result, "error": "", "skipped": false})
+}
+
+// count is a whole number, or 1 for anything else.
+func count(t *ast.Term) int {
+	if number, is := t.Value.(ast.Number); is {
+		if n, whole := number.Int(); whole {
+			return n
+		}
+	}
+	return 1
 }
 
 // mostMerging is how many elements may be in lists where a patch has some. The merge sorts them by comparing each with each, and ends

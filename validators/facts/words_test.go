@@ -91,7 +91,7 @@ func TestPatchesThatCannotBeMerged(t *testing.T) {
 		{env, template, "at most 2000 can be merged"},
 		{env, `{"metadata":{"labels":{"a":"b"}}}`, ""},
 	} {
-		answer, err := strategicMerge(t.Context(), []*ast.Term{ast.MustParseTerm(c.template), ast.MustParseTerm(c.patch)})
+		answer, err := strategicMerge(t.Context(), []*ast.Term{ast.MustParseTerm(c.template), ast.MustParseTerm(c.patch), ast.IntNumberTerm(1)})
 		if err != nil {
 			t.Errorf("%.100s: %v", c.patch, err)
 			continue
@@ -99,6 +99,23 @@ func TestPatchesThatCannotBeMerged(t *testing.T) {
 		got := text(answer.Get(ast.StringTerm("error")))
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%.100s: %q, want %q", c.patch, got, c.want)
+		}
+	}
+}
+
+// Several patches share the time that the largest one may take.
+func TestPatchesShareTheirTime(t *testing.T) {
+	many := make([]string, mostMerging/2)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"name":"e%d"}`, i)
+	}
+	template := fmt.Sprintf(`{"spec":{"containers":[{"name":"a","env":[%s]}]}}`, strings.Join(many, ","))
+	for patches, want := range map[int]bool{1: false, 5: true} {
+		answer, err := strategicMerge(t.Context(), []*ast.Term{
+			ast.MustParseTerm(template), ast.MustParseTerm(`{"spec":{"tolerations":[{"key":"a"}]}}`), ast.IntNumberTerm(patches),
+		})
+		if err != nil || answer.Get(ast.StringTerm("skipped")).Value.Compare(ast.Boolean(want)) != 0 {
+			t.Errorf("of %d patches: %.200v, %v", patches, answer, err)
 		}
 	}
 }

@@ -194,19 +194,33 @@ workload := fairlead.workload(namespace, target) if {
 
 old_patches := {before.patch | some before in object.get(old, "subsets", [])}
 
-# patched are the templates that the patches of subsets make, each with its index. A patch that an update leaves alone is not
-# tried again.
-patched contains [i, merged] if {
+# changed are the subsets whose patch is to be tried. One that an update leaves alone is not tried again.
+changed := [i |
 	workload.found
 	some i, subset in subsets
 	subset.patch != null
 	not subset.patch in old_patches
-	merged := fairlead.strategic_merge(workload.template, subset.patch)
+]
+
+tries := array.slice(changed, 0, templates.most_asked)
+
+# patched are the templates that the patches of subsets make, each with its index.
+patched contains [i, merged] if {
+	some i in tries
+	merged := fairlead.strategic_merge(workload.template, subsets[i].patch, count(tries))
+}
+
+warn contains sprintf("only the first %d patches of subsets were tried", [templates.most_asked]) if count(changed) > templates.most_asked
+
+warn contains sprintf("spec.subsets[%d].patch was not tried: with so many patches the lists of each must be shorter", [i]) if {
+	some [i, merged] in patched
+	merged.skipped
 }
 
 tried[i] := templates.judged(sprintf("spec.subsets[%d].patch", [i]), merged.template, sprintf("spec.subsets[%d].patch", [i]), workload.claims, null, []) if {
 	some [i, merged] in patched
 	merged.error == ""
+	not merged.skipped
 }
 
 warn contains warning if some warning in [w | some answer in tried; some w in answer.warnings]

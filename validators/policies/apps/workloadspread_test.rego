@@ -222,3 +222,16 @@ test_filters_are_valid if {
 	}
 	rules(specified({"targetFilter": {"selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}})) == {"workloadspread-filter"}
 }
+
+test_of_many_patches_the_first_are_tried if {
+	many := spread([{"name": sprintf("s%d", [i]), "patch": {"metadata": {"labels": {"a": sprintf("%d", [i])}}}} | some i in numbers.range(1, 51)])
+	workloadspread.warn == {"only the first 50 patches of subsets were tried"} with input as {"operation": "CREATE", "object": many}
+		with fairlead.workload as found
+}
+
+test_patches_that_take_too_long_are_not_tried if {
+	warnings := workloadspread.warn with input as {"operation": "CREATE", "object": patched({"spec": {"nodeName": "n"}})}
+		with fairlead.workload as found
+		with fairlead.strategic_merge as {"error": "", "skipped": true}
+	warnings == {"spec.subsets[1].patch was not tried: with so many patches the lists of each must be shorter"}
+}

@@ -110,15 +110,7 @@ same(before, now) if {
 same(before, now) if {
 	is_array(before)
 	count(before) == count(now)
-	said(before) == said(now)
-}
-
-# said are the values below one, by their paths.
-said(of) := {[path, value] |
-	walk(of, [path, value])
-	not is_object(value)
-	not is_array(value)
-	value != null
+	fairlead.same_but(before, now, [null])
 }
 
 # ordered is the spec of a StatefulSet with the order that its Pods have by default: one that was stored without it may get it.
@@ -129,12 +121,6 @@ ordered(spec) := object.union(spec, {"podManagementPolicy": "OrderedReady"}) if 
 # in_place are the changes of a Pod spec that cannot be made in place: everything but the images of containers.
 in_place(field, before, now) := {problem |
 	before != now
-	some difference in fairlead.pod_spec_differences(before, now)
-	not image(difference)
+	some difference in fairlead.pod_spec_differences(before, now, `^containers\[[0-9]+\]\.image$`)
 	problem := {"field": sprintf("%s.%s", [field, difference.path]), "type": "forbidden", "message": "with InPlaceOnly nothing but images of containers may change here"}
-}
-
-image(difference) if {
-	difference.op == "replace"
-	regex.match(`^containers\[[0-9]+\]\.image$`, difference.path)
 }

@@ -26,6 +26,13 @@ test_claims_that_change_are_judged if {
 	templates.claims_judged("c", claims, []) == {refusing} with fairlead.claim_problems as refusing
 }
 
+test_of_many_claims_the_first_are_judged if {
+	many := [{"metadata": {"name": sprintf("c%d", [i])}} | some i in numbers.range(1, templates.most_asked + 1)]
+	templates.claims_judged("c", many, []) == {refusing, {"errors": [], "warnings": ["c: only the first 50 were validated by the API server"]}}
+		with fairlead.claim_problems as refusing
+	templates.claims_judged("c", many, [many[0]]) == {refusing} with fairlead.claim_problems as refusing
+}
+
 test_names_of_claims if templates.names([{}, claims[0], null]) == ["", "data", ""]
 
 test_a_template_with_a_claim_that_is_null_is_judged if {
