@@ -73,7 +73,8 @@ func (r *Reconciler) cachedPods(ctx context.Context, set *v1beta1.CloneSet, opts
 	}
 	pods := make([]*corev1.Pod, 0, len(found))
 	for _, obj := range found {
-		if pod, isPod := obj.(*corev1.Pod); isPod {
+		// A reference to an owner names no namespace: anyone may make Pods elsewhere that have this one, and names of ours.
+		if pod, isPod := obj.(*corev1.Pod); isPod && pod.Namespace == set.Namespace {
 			pods = append(pods, pod)
 		}
 	}

@@ -21,7 +21,9 @@ func TestTheStoreHasWhatAListHas(t *testing.T) {
 	orphan.OwnerReferences = nil
 	replicaSets := version(t, "of-a-replica-set", "5")
 	replicaSets.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
-	c := startCache(t, []runtime.Object{version(t, "a", "1"), version(t, "b", "2"), theirs, orphan, replicaSets}, cache.Options{})
+	elsewhere := version(t, "a", "6")
+	elsewhere.Namespace = "elsewhere"
+	c := startCache(t, []runtime.Object{version(t, "a", "1"), version(t, "b", "2"), theirs, orphan, replicaSets, elsewhere}, cache.Options{})
 	store, err := podStore(t.Context(), c)
 	if err != nil || store == nil {
 		t.Fatalf("the cache has no store: %v", err)
