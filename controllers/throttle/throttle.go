@@ -58,8 +58,12 @@ type transport struct {
 	limits *limits
 }
 
-// RoundTrip waits for the request's turn.
+// RoundTrip waits for the request's turn. As client-go does, it lets watches begin at once: a cache whose watch has ended
+// is not to be late for the writes that wait, which it is to show.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if isWatch(req) {
+		return t.next.RoundTrip(req)
+	}
 	resource := resourceOf(req.URL.Path)
 	if err := t.limits.get(resource).Wait(req.Context()); err != nil {
 		if req.Body != nil {
@@ -68,6 +72,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("waiting to make a request to %q within --rest-config-qps: %w", resource, err)
 	}
 	return t.next.RoundTrip(req)
+}
+
+func isWatch(req *http.Request) bool {
+	return req.Method == http.MethodGet && req.URL.Query().Get("watch") == "true"
 }
 
 // WrappedRoundTripper lets client-go find the transport that it can cancel requests of.

@@ -88,6 +88,22 @@ func TestEachResourceHasItsOwnLimitInAllClients(t *testing.T) {
 	}
 }
 
+func TestWatchesDoNotWait(t *testing.T) {
+	cfg, asked := answering(t)
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	for range 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		w, err := c.CoreV1().Pods("ns").Watch(ctx, metav1.ListOptions{})
+		if err == nil {
+			w.Stop()
+		}
+		cancel()
+	}
+	if n := len(asked); n != 5 {
+		t.Errorf("the API server was asked for %d watches, want 5", n)
+	}
+}
+
 func TestNoLimit(t *testing.T) {
 	cfg, asked := answering(t)
 	cfg.QPS = -1
