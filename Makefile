@@ -80,7 +80,7 @@ race: ## unit tests with the race detector
 	$(gotest) -race -short -timeout 30m ./api/... ./certs/... ./controllers/... ./mutators/... ./webhook/...
 
 .PHONY: perturb
-perturb: ## controllers under crashes, lost answers, stale caches and the rest: all faults, and SEEDS random runs from FIRST
+perturb: ## controllers under crashes, lost answers, stale caches and the rest: all faults, and SEEDS random runs from FIRST (15 minutes of CPU time)
 	go test ./test/perturb/cloneset -count 1 -timeout 60m -args -perturb.long -perturb.seeds $(SEEDS) -perturb.first $(FIRST)
 
 .PHONY: fuzz
