@@ -69,7 +69,7 @@ func (f *controllersFlags) addElection(flags *pflag.FlagSet, getenv func(string)
 }
 
 func (f *controllersFlags) addLimits(flags *pflag.FlagSet) {
-	flags.Float32Var(&f.qps, "rest-config-qps", 30, "Requests a second to the API server, for each resource and subresource: writes of the status of Pods do not wait for the creation of Pods.")
+	flags.Float32Var(&f.qps, "rest-config-qps", 30, "Requests a second to the API server, for each resource and subresource apart.")
 	flags.IntVar(&f.burst, "rest-config-burst", 50, "Requests to the API server, for each resource and subresource, that may come at once.")
 	flags.StringVar(&f.syncPeriod, "sync-period", "", "How often every object is looked at again without an event, such as 1h; empty or 0 is 10h.")
 	flags.DurationVar(&f.options.CacheSyncTimeout, "controller-cache-sync-timeout", 2*time.Minute, "How long the first lists may take.")

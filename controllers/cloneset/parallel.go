@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// atOnce is how many calls are under way at a time. The client's rate limit is what bounds a sync; this only keeps it
-	// busy, also when the API server takes a second for a call. It lets a hundred be under way on a connection.
+	// atOnce is how many calls are under way at a time. What bounds a sync is the limit of requests to each resource, for
+	// which those that are under way wait too; this only keeps it busy, also when the API server takes a second for a call.
+	// It lets a hundred be under way on a connection.
 	atOnce = 64
 	// firstBatch of a slow start: if a Pod cannot be created, one attempt shows it as well as a thousand.
 	firstBatch = 1

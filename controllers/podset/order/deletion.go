@@ -22,7 +22,8 @@ func (d Deletion) First(group []*corev1.Pod, n int) []*corev1.Pod {
 		return group
 	}
 	sorted := append([]*corev1.Pod(nil), group...)
-	sortBy(sorted, unscheduledFirst, phase, falseFirst(func(s *standing) bool { return d.Available(s.pod) }), notReadyFirst, cost, higherFirst(d.ranks(group)),
+	available := falseFirst(func(s *standing) bool { return d.Available(s.pod) })
+	sortBy(sorted, unscheduledFirst, phase, available, notReadyFirst, cost, higherFirst(d.ranks(group)),
 		lastReadyFirst, restartsFirst, youngestFirst)
 	return sorted[:max(n, 0)]
 }
