@@ -67,8 +67,7 @@ func benchmarkSync(b *testing.B, set *cloneSet, n int, objs []runtime.Object) {
 	}
 	r, ids := New(Options{Client: cached{cache: c}, Pods: pods}), 0
 	r.memory.trust(key(set))
-	before := cpuTime(b)
-	for b.Loop() {
+	sync := func() {
 		seen, err := r.observe(b.Context(), set)
 		if err != nil {
 			b.Fatal(err)
@@ -80,6 +79,11 @@ func benchmarkSync(b *testing.B, set *cloneSet, n int, objs []runtime.Object) {
 			b.Fatal(err)
 		}
 		r.memory.sets[key(set)].roster.known[seen.pods.Active[0].Name].reading = nil
+	}
+	sync() // the first one reads all
+	before := cpuTime(b)
+	for b.Loop() {
+		sync()
 	}
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N*n), "cpu-ns/pod")
 }
