@@ -92,7 +92,7 @@ func TestOrdersOfAListAreOne(t *testing.T) {
 	var all []*corev1.Pod
 	for _, name := range strings.Split("e b k a i c", " ") {
 		all = append(all, version(t, name, "1"))
-		for range len(all) {
+		for range all {
 			all = append(all[1:], all[0])
 			pods, _ := m.read(key, ownerBy("app=web"), all)
 			if !slices.IsSortedFunc(pods.Active, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) }) || len(pods.Active) != len(all) {
