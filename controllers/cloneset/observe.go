@@ -163,7 +163,10 @@ func caughtUp(set *v1beta1.CloneSet, cached, live []*corev1.Pod, floor map[strin
 func older(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // fill sorts out what was read.
-func (r *Reconciler) fill(set *v1beta1.CloneSet, owner claim.Owner, s *snapshot, pods []*corev1.Pod, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList) {
+func (r *Reconciler) fill(
+	set *v1beta1.CloneSet, owner claim.Owner, s *snapshot,
+	pods []*corev1.Pod, claims *corev1.PersistentVolumeClaimList, revisions *appsv1.ControllerRevisionList,
+) {
 	s.pods, s.readings = r.memory.read(key(set), owner, pods)
 	for i := range claims.Items {
 		c := &claims.Items[i]
