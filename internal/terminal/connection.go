@@ -2,7 +2,11 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,10 +35,33 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&c.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-func (c *Connection) loader() clientcmd.ClientConfig {
+func (c *Connection) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
+	return rules
+}
+
+func (c *Connection) loader() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules(), &c.overrides)
+}
+
+// missing says which files there should be that have a kubeconfig, "" if they are there. client-go passes over those that are not, and
+// then says that there is no configuration.
+func (c *Connection) missing() string {
+	var absent []string
+	for _, file := range c.rules().GetLoadingPrecedence() {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			absent = append(absent, file)
+		}
+	}
+	if len(absent) == 0 {
+		return ""
+	}
+	from := "by default"
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		from = "by " + clientcmd.RecommendedConfigPathEnvVar
+	}
+	return fmt.Sprintf("%s, where the kubeconfig is %s, does not exist", strings.Join(absent, " and "), from)
 }
 
 // Namespace is what -n says, or else the kubeconfig's context, or else "default".
@@ -52,8 +79,11 @@ func (c *Connection) Namespace() (string, error) {
 // Connect makes the clients. It sends no request.
 func (c *Connection) Connect() (*Cluster, error) {
 	config, err := c.loader().ClientConfig()
+	if missing := c.missing(); clientcmd.IsEmptyConfig(err) && missing != "" {
+		err = errors.New(missing)
+	}
 	if err != nil {
-		return nil, Unreachable(fmt.Errorf("finding the cluster: %w; set --kubeconfig or KUBECONFIG", err))
+		return nil, Unreachable(fmt.Errorf("finding the cluster: %w: set --kubeconfig or KUBECONFIG to the file that leads to the cluster", err))
 	}
 	config.UserAgent = "kubectl-fairlead/" + version.String()
 	config.QPS, config.Burst = 50, 100 // a person waits, and a check asks some dozens of things

@@ -19,6 +19,7 @@ import (
 const chartCure = "helm upgrade kruise charts/kruise"
 
 func checkDefinitions(ctx context.Context, d *Doctor, r *report) error {
+	d.judgeReplicas(r, "objects are not converted", unconverted())
 	for _, resource := range apiconversion.Resources() {
 		object := "CustomResourceDefinition " + resource.Definition()
 		crd, err := d.definitions.Get(ctx, resource.Definition(), metav1.GetOptions{})
@@ -32,6 +33,17 @@ func checkDefinitions(ctx context.Context, d *Doctor, r *report) error {
 		d.judgeDefinition(r, object, crd, resource.Differs)
 	}
 	return nil
+}
+
+// unconverted says what does not work without conversion. Of kinds whose versions are alike the API server converts by itself.
+func unconverted() string {
+	var differ []string
+	for _, resource := range apiconversion.Resources() {
+		if resource.Differs {
+			differ = append(differ, resource.Kind)
+		}
+	}
+	return "requests in v1alpha1 fail of kinds whose versions differ (" + strings.Join(differ, ", ") + "), and so do all of their objects that are stored in it"
 }
 
 func (d *Doctor) judgeDefinition(r *report, object string, crd *apiextensionsv1.CustomResourceDefinition, differs bool) {

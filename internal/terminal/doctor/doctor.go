@@ -133,11 +133,15 @@ func (d *Doctor) Examine(ctx context.Context, only ...string) ([]Finding, error)
 	if _, err := d.cluster.Client.Discovery().ServerVersion(); err != nil {
 		return nil, terminal.Unreachable(fmt.Errorf("asking the API server for its version: %w", err))
 	}
+	wanted := checks
+	if len(only) > 0 {
+		wanted = slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return !slices.Contains(only, c.name) })
+	}
+	if !d.installed(ctx) {
+		wanted = append(slices.DeleteFunc(slices.Clone(wanted), func(c check) bool { return !slices.Contains(withoutInstallation, c.name) }), checkAbsence)
+	}
 	var all []Finding
-	for _, c := range checks {
-		if len(only) > 0 && !slices.Contains(only, c.name) {
-			continue
-		}
+	for _, c := range wanted {
 		r := &report{check: c.name}
 		if err := c.look(ctx, d, r); err != nil {
 			r.add(severityOf(err), "", fmt.Sprintf("cannot look: %v", err), "nothing is known of this", "look with the rights of a cluster's administrator")

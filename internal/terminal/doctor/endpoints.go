@@ -21,7 +21,7 @@ func checkEndpoints(ctx context.Context, d *Doctor, r *report) error {
 	}
 	for _, c := range []struct{ service, means string }{
 		{d.config.Service, "admission is not answered; with failure policy Fail no Pod is created"},
-		{conversionService, "requests in v1alpha1 fail, and so do all of objects that are stored in it"},
+		{conversionService, unconverted()},
 	} {
 		object := fmt.Sprintf("Service %s/%s", d.config.Namespace, c.service)
 		_, err := d.cluster.Client.CoreV1().Services(d.config.Namespace).Get(ctx, c.service, metav1.GetOptions{})

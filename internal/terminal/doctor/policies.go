@@ -28,6 +28,7 @@ func checkPolicies(ctx context.Context, d *Doctor, r *report) error {
 	if err != nil {
 		return err
 	}
+	d.judgeReplicas(r, "users' policies are not asked", "the failure policy of each set decides about all that it matches")
 	if d.installation.Settings.Registers { // else nobody writes statuses
 		for i := range sets {
 			d.judgeSet(r, &sets[i], sets[i].Name)
