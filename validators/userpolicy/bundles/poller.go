@@ -60,6 +60,13 @@ type followed struct {
 	// content is what was downloaded last, whether it is in force or not, and etag its tag.
 	content content
 	etag    string
+	// good are the settings that the set was in force with last, nil for none, and fallen is what came of putting a version into force
+	// with them whose own settings are of no use.
+	good   *string
+	fallen struct {
+		hash string
+		err  error
+	}
 }
 
 // New makes a Poller. Kept versions are put into force by Restore.
@@ -123,6 +130,11 @@ func (p *Poller) Run(ctx context.Context) error {
 func (f *followed) set() string { return userpolicy.BundlePrefix + f.config.Name }
 
 func (f *followed) restore(ctx context.Context) {
+	good, err := f.shelf.settings(f.config)
+	if err != nil {
+		f.Log.Error(err, "Cannot use the kept settings of a bundle", "bundle", f.config.Name)
+	}
+	f.good = good
 	k, err := f.shelf.get(f.config)
 	if err == nil && k != nil {
 		err = f.read(ctx, *k)
@@ -213,21 +225,64 @@ func (f *followed) read(ctx context.Context, k kept) error {
 	return f.load(ctx)
 }
 
-// load puts the version into force with the settings of now.
+// load puts the version into force with the settings of now or, if those are of no use, with the last good ones.
 func (f *followed) load(ctx context.Context) error {
 	if f.content.modules == nil {
 		return nil
 	}
 	settings, err := f.Settings.Settings(f.config.Name)
-	if err != nil {
+	if err != nil && f.good == nil {
 		f.Keeper.Refuse(f.set(), err)
 		return err
 	}
+	if err != nil {
+		broken := f.with("")
+		return f.fall(ctx, fmt.Sprintf("%x", sha256.Sum256([]byte(broken.Hash+err.Error())))[:12], err)
+	}
+	found := f.with(settings)
+	switch err = f.Keeper.Load(ctx, found); {
+	case err == nil:
+		f.remember(settings)
+		return nil
+	case f.good == nil || *f.good == settings:
+		return err
+	default:
+		return f.fall(ctx, found.Hash, err)
+	}
+}
+
+// with is the version with settings.
+func (f *followed) with(settings string) sources.Found {
 	files := maps.Clone(f.content.modules)
 	if settings != "" {
 		files[userpolicy.SettingsFile] = settings
 	}
-	return f.Keeper.Load(ctx, sources.Found{Name: f.set(), Files: files, Data: f.content.data, Hash: hash(files, f.content)})
+	return sources.Found{Name: f.set(), Files: files, Data: f.content.data, Hash: hash(files, f.content)}
+}
+
+// fall puts the version into force with the last good settings, once, and has its state say what is wrong with those of now. hash is that
+// of the version with them. The error says that the version is of no use with the others either.
+func (f *followed) fall(ctx context.Context, hash string, wrong error) error {
+	if f.fallen.hash != hash {
+		f.fallen.hash, f.fallen.err = hash, f.Keeper.Load(ctx, f.with(*f.good))
+		if f.fallen.err == nil {
+			wrong = fmt.Errorf("%w; the last good settings are in force", wrong)
+		}
+	}
+	f.Keeper.Reject(f.set(), hash, wrong)
+	return f.fallen.err
+}
+
+// remember notes the settings that the set is in force with.
+func (f *followed) remember(settings string) {
+	f.fallen.hash = ""
+	if f.good != nil && *f.good == settings {
+		return
+	}
+	f.good = &settings
+	if err := f.shelf.putSettings(f.config, settings); err != nil {
+		f.Log.Error(err, "The settings of a bundle are in force but not kept for a restart", "bundle", f.config.Name)
+	}
 }
 
 func hash(files map[string]string, c content) string {
@@ -237,7 +292,7 @@ func hash(files map[string]string, c content) string {
 		source, err = source.WithData(c.data)
 	}
 	if err != nil {
-		fmt.Fprint(digest, err, files)
+		fmt.Fprint(digest, err, files, c.data)
 		return hex.EncodeToString(digest.Sum(nil))[:12]
 	}
 	return source.Revision()

@@ -309,3 +309,48 @@ func TestReadRefusesMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Settings with a mistake leave the last good ones in force, with rules that come meanwhile too, and after a restart. Their state says so.
+func TestTheLastGoodSettingsStay(t *testing.T) {
+	for name, mistake := range map[string]string{"no YAML": "parameters: [", "an unknown field": "limit: 4", "two ConfigMaps": "broken"} {
+		t.Run(name, func(t *testing.T) {
+			server := newOrigin(t)
+			server.put(`"1"`, tarball.Of(t, files("above")))
+			directory := t.TempDir()
+			r := newRig(Config{Name: "org", URL: server.URL}, directory)
+			if err := r.look(t); err != nil {
+				t.Fatal(err)
+			}
+			inForce := func(r *rig, want string) {
+				t.Helper()
+				if got, state := r.says(t, "4"), r.keeper.States()[0]; got != want || state.Failure == nil || !strings.HasSuffix(state.Failure.Error(), "; the last good settings are in force") {
+					t.Errorf("in force is what says %s, and the failure is %v", got, state.Failure)
+				}
+			}
+			r.settings.text = mistake
+			if err := r.look(t); err != nil {
+				t.Errorf("the version that is there: %v", err)
+			}
+			inForce(r, "[org.deny: above 3]")
+			server.put(`"2"`, tarball.Of(t, files("more than")))
+			for range 2 {
+				if err := r.look(t); err != nil {
+					t.Errorf("a version that comes: %v", err)
+				}
+				inForce(r, "[org.deny: more than 3]")
+			}
+			set := r.keeper.Sets.Get("bundle/org")
+			if _ = r.look(t); r.keeper.Sets.Get("bundle/org") != set {
+				t.Error("what did not change is compiled again")
+			}
+			restarted := newRig(Config{Name: "org", URL: server.URL}, directory)
+			restarted.settings.text = mistake
+			restarted.Restore(t.Context())
+			inForce(restarted, "[org.deny: more than 3]")
+			restarted.settings.text = "parameters: {limit: 2}"
+			if err := restarted.look(t); err != nil || restarted.says(t, "3") != "[org.deny: more than 2]" || restarted.trouble() != "<nil>" {
+				t.Errorf("mended: %s, %v, and the trouble is %s", restarted.says(t, "3"), err, restarted.trouble())
+			}
+		})
+	}
+}

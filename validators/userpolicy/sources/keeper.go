@@ -225,11 +225,17 @@ func (k *Keeper) Refuse(name string, err error) {
 	k.changed()
 }
 
-// Describe notes the ConfigMap of a set; nil if it is gone.
+// Describe notes the ConfigMap of a set; nil if it is gone. With it goes what is known of settings alone, of a bundle that nobody has.
 func (k *Keeper) Describe(name string, object *Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.state(name)
+	if object == nil && state.Found == "" && state.Trouble == nil {
+		delete(k.states, name)
+		k.Metrics.Forget(name)
+		k.changed()
+		return
+	}
 	if state.Object == nil || object == nil || *state.Object != *object {
 		state.Object = object
 		k.changed()

@@ -67,14 +67,15 @@ type rig struct {
 	*Keeper
 	sink        *ConfigMaps
 	inventories *inventories
+	registry    *prometheus.Registry
 	changes     int
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{inventories: &inventories{}}
+	r := &rig{inventories: &inventories{}, registry: prometheus.NewRegistry()}
 	r.Keeper = NewKeeper(Options{
-		Sets: &userpolicy.Sets{}, Inventories: r.inventories, Metrics: userpolicy.NewMetrics(prometheus.NewRegistry()), Log: logr.Discard(),
+		Sets: &userpolicy.Sets{}, Inventories: r.inventories, Metrics: userpolicy.NewMetrics(r.registry), Log: logr.Discard(),
 	})
 	r.sink = NewConfigMaps(t.Context(), r.Keeper, namespace)
 	r.Notify(func() { r.changes++ })
@@ -339,5 +340,11 @@ func TestSettingsOfBundles(t *testing.T) {
 	s.Delete(namespace, "more")
 	if text, err := s.Settings("org"); err != nil || text != "enforcement: warn" {
 		t.Errorf("%q, %v", text, err)
+	}
+	r.measure(&State{Name: "bundle/org"}) // as happens every now and then
+	s.Delete(namespace, "ours")
+	families, err := r.registry.Gather()
+	if states := r.States(); err != nil || len(states) != 0 || len(families) != 0 {
+		t.Errorf("settings that are gone leave %+v and metrics %v behind, %v", states, families, err)
 	}
 }
