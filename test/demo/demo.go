@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,17 +115,29 @@ func (d *demo) show(ctx context.Context) error {
 		return err
 	}
 	started, err := d.cluster.Kubectl(ctx, "get", "pod", "ordered", "-o",
-		`jsonpath={range .status.containerStatuses[*]}{.name} started at {.state.running.startedAt}{"\n"}{end}`)
+		`jsonpath={range .status.containerStatuses[*]}{.state.running.startedAt} {.name}{"\n"}{end}`)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "\n%s\nThe Deployment shop has one container; SidecarSet log-agent added the other, with the shop's variable %s.\n"+
-		"Pod ordered started its containers one after the other:\n%s", pods, variable(tier, "TIER"), started)
+		"Pod ordered started its containers one after the other:\n%s", pods, variable(tier, "TIER"), inOrder(started))
 	if err := d.showJudgements(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, next, time.Since(d.began).Seconds(), d.cluster.Name())
 	return nil
+}
+
+// inOrder are lines with the time that a container started and its name, as sentences in the order of the times. The API server has
+// containers in the order of their names.
+func inOrder(started string) string {
+	var text strings.Builder
+	for _, line := range slices.Sorted(strings.Lines(started)) {
+		if at, name, told := strings.Cut(strings.TrimSpace(line), " "); told {
+			fmt.Fprintf(&text, "  %s started at %s\n", name, at)
+		}
+	}
+	return text.String()
 }
 
 // showJudgements tries what is to be refused, and what is to be captured.
