@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fairlead-io/fairlead/internal/gauge"
 )
 
 // Metrics count what rules do; nil counts nothing.
@@ -18,15 +20,9 @@ type Metrics struct {
 // NewMetrics makes and registers the metrics.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		rules: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_rules", Help: "Rules in force.",
-		}),
-		revision: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_rules_revision", Help: "The revision of the rules in force as a number: the same on every replica that has the same rules.",
-		}),
-		failing: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_rules_failing", Help: "1 if the newest rules cannot be used and older ones are in force; the log says why.",
-		}),
+		rules:    gauge.One("fairlead_rules", "Rules in force."),
+		revision: gauge.One("fairlead_rules_revision", "The revision of the rules in force as a number: the same on every replica that has the same rules."),
+		failing:  gauge.One("fairlead_rules_failing", "1 if the newest rules cannot be used and older ones are in force; the log says why."),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_rules_evaluation_seconds", Help: "Time to judge an object by the rules of its kind, by outcome.",
 			// From one small object to the time that the API server waits at most by default, 5 s.

@@ -233,10 +233,18 @@ func readPackage(folder string, known map[string]metric) error {
 	return nil
 }
 
-// readMetric recognizes prometheus.NewXxx(prometheus.XxxOpts{Name: ".."}, []string{labels}).
+// readMetric recognizes prometheus.NewXxx(prometheus.XxxOpts{Name: ".."}, []string{labels}) and those of package gauge.
 func readMetric(call *ast.CallExpr, found map[string][]string) {
 	constructor, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
+		return
+	}
+	if from, is := constructor.X.(*ast.Ident); is && from.Name == "gauge" && slices.Contains([]string{"One", "By"}, constructor.Sel.Name) {
+		labels := []string{}
+		for _, label := range call.Args[2:] {
+			labels = append(labels, text(label))
+		}
+		found[text(call.Args[0])] = labels
 		return
 	}
 	options, ok := call.Args[0].(*ast.CompositeLit)

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
 	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
-	"github.com/fairlead-io/fairlead/webhook/objects"
 )
 
 // configMaps are the ConfigMaps that sets come from.
@@ -22,20 +20,18 @@ type configMaps struct {
 	summaries map[string]string
 }
 
-// configMap is what counts here of a ConfigMap; the rest is for those who are told of it.
-type configMap struct {
-	Metadata struct {
-		Name        string            `json:"name"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-}
-
 // labelled are ConfigMaps of one label, and who is told of them.
 type labelled struct {
 	selector string
-	sink     objects.Sink
+	sink     sink
 	// known are the names of those that were there.
 	known map[string]bool
+}
+
+// sink is told of ConfigMaps.
+type sink interface {
+	Take(c sources.ConfigMap)
+	Delete(namespace, name string)
 }
 
 // follow makes what keeps sets in force as the admission service does.
@@ -87,13 +83,14 @@ func (a *Auditor) list(ctx context.Context, of *labelled) error {
 	there := make(map[string]bool)
 	where := query{path: []string{"/api/v1/namespaces", a.Namespace, "configmaps"}, selector: of.selector}
 	err := a.lists.each(ctx, where, func(raw jsontext.Value) error {
-		var c configMap
-		if err := json.Unmarshal(raw, &c); err != nil {
-			return fmt.Errorf("decoding a ConfigMap: %w", err)
+		c, err := sources.ReadConfigMap(raw)
+		if err != nil {
+			return err
 		}
 		there[c.Metadata.Name] = true
 		a.configMaps.summaries[c.Metadata.Name] = c.Metadata.Annotations[Annotation]
-		return of.sink.Upsert(raw)
+		of.sink.Take(c)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("listing sets of policies: %w", err)

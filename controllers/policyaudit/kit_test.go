@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/validators/userpolicy/bundles"
+	"github.com/fairlead-io/fairlead/validators/userpolicy/sources"
 )
 
 const (
@@ -104,8 +105,8 @@ func (a *api) summary(name string) (s *Summary) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, item := range a.items[where] {
-		var c configMap
-		if err := json.Unmarshal([]byte(item), &c); err != nil {
+		c, err := sources.ReadConfigMap([]byte(item))
+		if err != nil {
 			a.t.Fatal(err)
 		}
 		if text := c.Metadata.Annotations[Annotation]; c.Metadata.Name == name && text != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/fairlead-io/fairlead/internal/gauge"
 	"github.com/fairlead-io/fairlead/validators/userpolicy"
 )
 
@@ -17,29 +18,16 @@ type metrics struct {
 
 func newMetrics(interval time.Duration) *metrics {
 	m := &metrics{
-		violations: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_violations", Help: "What the last audit found in objects that exist, by set of users' policies and action.",
-		}, []string{"set", "action"}),
-		scanned: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_objects", Help: "Objects that the last audit asked a set about.",
-		}, []string{"set"}),
-		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_failed_objects",
-			Help: "Objects for which the last audit had no decision of a set; the annotation fairlead.io/policy-audit says why.",
-		}, []string{"set"}),
-		incomplete: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_incomplete",
-			Help: "1 if the last audit could not look at all that a set matches; the annotation fairlead.io/policy-audit says why.",
-		}, []string{"set"}),
-		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_last_run_timestamp_seconds", Help: "When the last audit of all sets ended; 0 before the first.",
-		}),
-		seconds: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_duration_seconds", Help: "How long that took, pauses included.",
-		}),
-		interval: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fairlead_policy_audit_interval_seconds", Help: "How often all sets are to be audited.",
-		}),
+		violations: gauge.By("fairlead_policy_audit_violations",
+			"What the last audit found in objects that exist, by set of users' policies and action.", "set", "action"),
+		scanned: gauge.By("fairlead_policy_audit_objects", "Objects that the last audit asked a set about.", "set"),
+		failed: gauge.By("fairlead_policy_audit_failed_objects",
+			"Objects for which the last audit had no decision of a set; the annotation fairlead.io/policy-audit says why.", "set"),
+		incomplete: gauge.By("fairlead_policy_audit_incomplete",
+			"1 if the last audit could not look at all that a set matches; the annotation fairlead.io/policy-audit says why.", "set"),
+		last:     gauge.One("fairlead_policy_audit_last_run_timestamp_seconds", "When the last audit of all sets ended; 0 before the first."),
+		seconds:  gauge.One("fairlead_policy_audit_duration_seconds", "How long that took, pauses included."),
+		interval: gauge.One("fairlead_policy_audit_interval_seconds", "How often all sets are to be audited."),
 	}
 	m.interval.Set(interval.Seconds())
 	return m

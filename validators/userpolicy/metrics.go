@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fairlead-io/fairlead/internal/gauge"
 )
 
 // Metrics count what sets do, by their names: never by users or objects.
@@ -32,12 +34,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			// From one small object to the time that the API server waits at most, 30 s.
 			Buckets: []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1, 5, 30},
 		}, []string{"set"}),
-		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_set_active", Help: "1 for each set that is in force on this replica.",
-		}, []string{"set"}),
-		failing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "fairlead_policy_set_failing", Help: "1 if the newest version of a set cannot be used, or not all of its rules are asked; its status says why.",
-		}, []string{"set"}),
+		active:  gauge.By("fairlead_policy_set_active", "1 for each set that is in force on this replica.", "set"),
+		failing: gauge.By("fairlead_policy_set_failing", "1 if the newest version of a set cannot be used, or not all of its rules are asked; its status says why.", "set"),
 	}
 	registry.MustRegister(m.decisions, m.seconds, m.active, m.failing)
 	return m

@@ -26,8 +26,8 @@ const (
 	Selector = Label + "=true,!" + BundleLabel
 )
 
-// configMap is what counts of a ConfigMap.
-type configMap struct {
+// ConfigMap is what counts of a ConfigMap.
+type ConfigMap struct {
 	Metadata struct {
 		Name        string            `json:"name"`
 		Namespace   string            `json:"namespace"`
@@ -43,15 +43,16 @@ type configMap struct {
 	Data map[string]string `json:"data"`
 }
 
-func readConfigMap(raw jsontext.Value) (configMap, error) {
-	var c configMap
+// ReadConfigMap decodes one.
+func ReadConfigMap(raw jsontext.Value) (ConfigMap, error) {
+	var c ConfigMap
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return c, fmt.Errorf("decoding a ConfigMap: %w", err)
 	}
 	return c, nil
 }
 
-func (c configMap) object() *Object {
+func (c ConfigMap) object() *Object {
 	return &Object{Name: c.Metadata.Name, UID: c.Metadata.UID, Status: c.Metadata.Annotations[StatusAnnotation]}
 }
 
@@ -68,25 +69,32 @@ func NewConfigMaps(ctx context.Context, keeper *Keeper, namespace string) *Confi
 	return &ConfigMaps{ctx: context.WithoutCancel(ctx), keeper: keeper, namespace: namespace}
 }
 
-// Upsert implements objects.Sink. What is wrong with a set is in its status; the sink has done what it can.
-func (s *ConfigMaps) Upsert(raw jsontext.Value) error {
-	c, err := readConfigMap(raw)
-	if err != nil {
-		return err
+// Upsert implements objects.Sink.
+func (s *ConfigMaps) Upsert(raw jsontext.Value) error { return upsert(raw, s.Take) }
+
+// upsert decodes a ConfigMap for who takes it.
+func upsert(raw jsontext.Value, take func(ConfigMap)) error {
+	c, err := ReadConfigMap(raw)
+	if err == nil {
+		take(c)
 	}
+	return err
+}
+
+// Take is Upsert of what is decoded. What is wrong with a set is in its status.
+func (s *ConfigMaps) Take(c ConfigMap) {
 	if c.Metadata.Namespace != s.namespace {
-		return nil
+		return
 	}
 	if c.Metadata.Labels[Label] != "true" || c.Metadata.Labels[BundleLabel] != "" {
 		s.Delete(c.Metadata.Namespace, c.Metadata.Name)
-		return nil
+		return
 	}
 	if s.keeper.madeAnew(c.Metadata.Name, c.Metadata.UID) { // a watch that begins anew does not tell that the one before was deleted
 		s.keeper.Remove(c.Metadata.Name)
 	}
 	s.keeper.Describe(c.Metadata.Name, c.object())
 	_ = s.keeper.Load(s.ctx, Found{Name: c.Metadata.Name, Files: c.Data, Hash: HashOf(c.Data)}) // the status has it
-	return nil
 }
 
 // Delete implements objects.Sink.
@@ -111,41 +119,39 @@ type BundleSettings struct {
 	namespace string
 
 	mu       sync.Mutex
-	named    map[string]configMap // by the ConfigMap's name
+	named    map[string]ConfigMap // by the ConfigMap's name
 	watchers []func(bundle string)
 }
 
 // NewBundleSettings knows the settings that the labelled ConfigMaps of a namespace have.
 func NewBundleSettings(keeper *Keeper, namespace string) *BundleSettings {
-	return &BundleSettings{keeper: keeper, namespace: namespace, named: make(map[string]configMap)}
+	return &BundleSettings{keeper: keeper, namespace: namespace, named: make(map[string]ConfigMap)}
 }
 
 // Upsert implements objects.Sink.
-func (s *BundleSettings) Upsert(raw jsontext.Value) error {
-	c, err := readConfigMap(raw)
-	if err != nil {
-		return err
-	}
+func (s *BundleSettings) Upsert(raw jsontext.Value) error { return upsert(raw, s.Take) }
+
+// Take is Upsert of what is decoded.
+func (s *BundleSettings) Take(c ConfigMap) {
 	bundle := c.Metadata.Labels[BundleLabel]
 	if c.Metadata.Namespace != s.namespace || bundle == "" {
-		return nil
+		return
 	}
 	s.mu.Lock()
 	known, there := s.named[c.Metadata.Name]
 	s.named[c.Metadata.Name] = c
 	s.mu.Unlock()
 	if there && c.saysTheSame(known) {
-		return nil // who is told reads the whole bundle
+		return // who is told reads the whole bundle
 	}
 	if before := known.Metadata.Labels[BundleLabel]; before != "" && before != bundle {
 		s.tell(before)
 	}
 	s.tell(bundle)
-	return nil
 }
 
 // saysTheSame tells whether nothing that counts of settings differs.
-func (c configMap) saysTheSame(other configMap) bool {
+func (c ConfigMap) saysTheSame(other ConfigMap) bool {
 	return *c.object() == *other.object() && c.Metadata.Labels[BundleLabel] == other.Metadata.Labels[BundleLabel] &&
 		c.Data[userpolicy.SettingsFile] == other.Data[userpolicy.SettingsFile]
 }
@@ -190,7 +196,7 @@ func (s *BundleSettings) Settings(bundle string) (string, error) {
 	return c.Data[userpolicy.SettingsFile], err
 }
 
-func (s *BundleSettings) of(bundle string) (found configMap, there bool, err error) {
+func (s *BundleSettings) of(bundle string) (found ConfigMap, there bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {

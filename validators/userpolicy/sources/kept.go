@@ -54,24 +54,22 @@ func NewKeptCopies(ctx context.Context, keeper *Keeper, namespace string) *KeptC
 }
 
 // Upsert implements objects.Sink.
-func (s *KeptCopies) Upsert(raw jsontext.Value) error {
-	c, err := readConfigMap(raw)
-	if err != nil {
-		return err
-	}
+func (s *KeptCopies) Upsert(raw jsontext.Value) error { return upsert(raw, s.Take) }
+
+// Take is Upsert of what is decoded.
+func (s *KeptCopies) Take(c ConfigMap) {
 	set, owned := c.copyOf()
 	if c.Metadata.Namespace != s.namespace || c.Metadata.Labels[KeptLabel] != "true" || !owned {
-		return nil
+		return
 	}
 	s.keeper.remember(set, &keptVersion{Kept: Kept{Owner: c.Metadata.OwnerReferences[0].UID, Hash: HashOf(c.Data)}, files: c.Data})
 	s.keeper.changing.Lock()
 	defer s.keeper.changing.Unlock()
 	s.keeper.restore(s.ctx, set)
-	return nil
 }
 
 // copyOf is the set that a ConfigMap is a copy of.
-func (c configMap) copyOf() (set string, owned bool) {
+func (c ConfigMap) copyOf() (set string, owned bool) {
 	if len(c.Metadata.OwnerReferences) != 1 {
 		return "", false
 	}
