@@ -23,6 +23,10 @@ What Fairlead asks of the objects of each kind when they are created or changed,
 that breaks rules is refused with all of its mistakes in one answer, each with its field. An update that leaves spec, labels and
 annotations alone is not judged, nor is an object that is being deleted. The metric ` + "`fairlead_rules_violations_total`" + ` counts by rule.
 
+An answer has 100 mistakes at most, and says how many more there are. Rules go through 20,000 items and fields of a spec at most, those of
+Pod templates and containers not counted; what has more is refused with 422. Of new claim templates, and of patches of subsets, the API
+server is asked about 50; a warning says so of the others.
+
 This page is made from the annotations of the rules: ` + "`go generate ./validators`" + ` writes it.
 `
 

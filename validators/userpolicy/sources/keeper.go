@@ -56,6 +56,12 @@ type State struct {
 	Kept *Kept
 }
 
+// unread says that the ConfigMap of a set is known, and is being compiled for the first time: in a moment there is something to say. Of
+// settings it may be for ever that nobody has their bundle.
+func (s State) unread() bool {
+	return s.Found == "" && s.Trouble == nil && !strings.HasPrefix(s.Name, userpolicy.BundlePrefix)
+}
+
 // Inventories know what sets want to see of a cluster.
 type Inventories interface {
 	// Require begins to follow what a set wants to see, in place of what the set of its name wanted before.

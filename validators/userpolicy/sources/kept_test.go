@@ -158,8 +158,14 @@ func TestWriterKeepsWhatIsInForce(t *testing.T) {
 func asRefused(client *fake.Clientset) {
 	client.PrependReactor("patch", "configmaps", func(action k8stesting.Action) (bool, runtime.Object, error) {
 		patch := action.(k8stesting.PatchAction)
+		if patch.GetPatchType() != types.JSONPatchType {
+			return false, nil, nil
+		}
 		found, err := client.Tracker().Get(action.GetResource(), action.GetNamespace(), patch.GetName())
-		if patch.GetPatchType() != types.JSONPatchType || err != nil || found.(*corev1.ConfigMap).Labels[KeptLabel] == "true" {
+		if err != nil {
+			return true, nil, err
+		}
+		if found.(*corev1.ConfigMap).Labels[KeptLabel] == "true" {
 			return false, nil, nil
 		}
 		return true, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", action.GetResource().GroupResource(), "", "", 0, false)

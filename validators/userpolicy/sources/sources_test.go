@@ -348,3 +348,21 @@ func TestSettingsOfBundles(t *testing.T) {
 		t.Errorf("settings that are gone leave %+v and metrics %v behind, %v", states, families, err)
 	}
 }
+
+// Between the moment that a set is known and the moment that it is compiled nothing is written: what its status says of the entry that is
+// registered would be lost.
+func TestWriterWaitsForASetThatIsBeingCompiled(t *testing.T) {
+	r := newRig(t)
+	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u1"}})
+	w := NewWriter(r.Keeper, client, namespace, record.NewFakeRecorder(10), clocktesting.NewFakeClock(noon))
+	r.Describe("p", &Object{Name: "p", UID: "u1"})
+	w.round(t.Context())
+	if n := len(client.Actions()); n != 0 {
+		t.Errorf("%d writes", n)
+	}
+	r.upsert(t, labelledMap(namespace, "p", rules(`deny contains x`), "", labelled))
+	w.round(t.Context())
+	if n := len(client.Actions()); n != 1 {
+		t.Errorf("%d writes, want a status", n)
+	}
+}

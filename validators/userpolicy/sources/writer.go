@@ -89,7 +89,7 @@ func (w *Writer) wait(ctx context.Context, d time.Duration, news bell.Bell) {
 
 func (w *Writer) round(ctx context.Context) {
 	for _, state := range w.keeper.States() {
-		if state.Object == nil || ctx.Err() != nil {
+		if state.Object == nil || state.unread() || ctx.Err() != nil {
 			continue
 		}
 		notKept, err := w.keep(ctx, state)
