@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-io/fairlead/controllers/throttle"
 )
 
 // lag makes the reconciler's cache show the Pods of now, from now on.
@@ -184,6 +187,39 @@ func TestAConflictIsSilent(t *testing.T) {
 }
 
 // TestRecreatedAfterOrphaning has what is left of a CloneSet that was deleted without its dependents.
+// Within the limit of requests not all Pods may get their turn in one sync: nothing failed, and nothing is in doubt.
+func TestRequestsThatWereNotSentAreNoFailure(t *testing.T) {
+	w := newWorld(t, inPlace)
+	w.settle()
+	unsent := &url.Error{Op: "Patch", Err: &throttle.NotSentError{Resource: "pods", Err: errors.New("rate: Wait(n=1) would exceed context deadline")}}
+	w.fail = func(verb string, obj client.Object) error {
+		if _, isPod := obj.(*corev1.Pod); isPod && verb == "patch" {
+			return unsent
+		}
+		return nil
+	}
+	w.edit(image("web:2"))
+	w.eventsNow()
+	for range 3 {
+		w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+		result, err := w.reconcile()
+		if err != nil || result.RequeueAfter == 0 || result.RequeueAfter > lookAgain {
+			t.Errorf("it comes again after %s with %v", result.RequeueAfter, err)
+		}
+		if events, conditions := w.eventsNow(), w.set().Status.Conditions; len(events)+len(conditions) > 0 {
+			t.Errorf("it tells of it: %v, %v", events, conditions)
+		}
+		if !w.reconciler.memory.trusts(key(w.set())) {
+			t.Error("it trusts the cache no more")
+		}
+	}
+	w.fail = nil
+	w.settle()
+	if updated := w.set().Status.UpdatedAvailableReplicas; updated != 3 {
+		t.Errorf("then %d Pods are updated, want 3", updated)
+	}
+}
+
 func TestRecreatedAfterOrphaning(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

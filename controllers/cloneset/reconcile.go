@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
+	"github.com/fairlead-io/fairlead/controllers/throttle"
 )
 
 const (
@@ -52,6 +53,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, r.unread(req.NamespacedName, err)
 	}
 	result, err := r.sync(ctx, set)
+	if err != nil && isUnsent(err) {
+		// The limit of requests did not let all be written in the time of a sync: the next one goes on.
+		log.FromContext(ctx).V(1).Info("going on in a moment, some requests were not sent", "reason", err.Error())
+		return reconcile.Result{RequeueAfter: sooner(result.RequeueAfter, lookAgain)}, nil
+	}
 	if err != nil && isRace(err) {
 		// Two writers met; it is nobody's fault, and shown to nobody.
 		log.FromContext(ctx).V(1).Info("looking again, something changed meanwhile", "reason", err.Error())
@@ -101,6 +107,9 @@ func (r *Reconciler) reader(key types.NamespacedName) client.Reader {
 // unread makes the next sync read at the API server: a cache that could not be read may have waited for a write that it
 // will never show.
 func (r *Reconciler) unread(key types.NamespacedName, err error) error {
+	if isUnsent(err) {
+		return err
+	}
 	r.memory.distrust(key)
 	if errors.Is(err, context.DeadlineExceeded) {
 		r.leaked(key.Namespace, key.Name)
@@ -127,7 +136,7 @@ func leavesOpen(err error) bool {
 	if errors.As(err, &joined) {
 		return slices.ContainsFunc(joined.Unwrap(), leavesOpen)
 	}
-	refused := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
+	refused := isUnsent(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
 	return !refused
 }
@@ -149,8 +158,19 @@ func ofEndingNamespace(err error) bool {
 	})
 }
 
+// isUnsent tells whether all that went wrong, but for races, is that requests were not made in time (throttle): nothing is
+// wrong with what they would have written.
+func isUnsent(err error) bool {
+	return !isRace(err) && every(err, func(e error) bool {
+		var unsent *throttle.NotSentError
+		return errors.As(e, &unsent) || isRace(e)
+	})
+}
+
 // isFault tells whether an error is for users to know.
-func isFault(err error) bool { return err != nil && !isRace(err) && !ofEndingNamespace(err) }
+func isFault(err error) bool {
+	return err != nil && !isRace(err) && !isUnsent(err) && !ofEndingNamespace(err)
+}
 
 // firstFault is the first of the joined errors that is for users to know, nil if none is.
 func firstFault(err error) error {

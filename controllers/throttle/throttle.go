@@ -1,6 +1,7 @@
-// Package throttle bounds the requests of a process to the API server, those of each resource and subresource apart: writes
-// of the status of Pods do not wait for the creation of Pods, nor the renewal of a Lease for either. Clients of client-go
-// bound themselves, which as they are made is each kind for each client, with all subresources in one.
+// Package throttle bounds the requests of a process to the API server, those of each resource and subresource apart, and
+// reads apart from writes: writes of the status of Pods do not wait for the creation of Pods, nor the renewal of a Lease for
+// either. Clients of client-go bound themselves, which as they are made is each kind for each client, with all subresources
+// in one.
 package throttle
 
 import (
@@ -9,10 +10,33 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
+
+const (
+	// longWait is told of, at most once in each toldEvery: hundreds of requests may wait at a time.
+	longWait  = time.Second
+	toldEvery = time.Minute
+)
+
+// NotSentError is of a request whose turn did not come in its time, or that was given up before. The API server knows
+// nothing of it.
+type NotSentError struct {
+	// Resource is what the request was to, as "pods/status".
+	Resource string
+	// Err is why it was not sent: the context has ended, or would before its turn.
+	Err error
+}
+
+func (e *NotSentError) Error() string {
+	return fmt.Sprintf("waiting to make a request to %q within --rest-config-qps: %v", e.Resource, e.Err)
+}
+
+func (e *NotSentError) Unwrap() error { return e.Err }
 
 // PerResource is a configuration whose clients together make the QPS and Burst of cfg of requests to each resource and each
 // subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default.
@@ -29,7 +53,10 @@ func PerResource(cfg *rest.Config) *rest.Config {
 	if qps < 0 {
 		return cfg
 	}
-	shared := &limits{qps: rate.Limit(qps), burst: burst, of: map[string]*rate.Limiter{}}
+	shared := &limits{qps: rate.Limit(qps), burst: burst, of: map[string]*rate.Limiter{}, tell: rate.Sometimes{Interval: toldEvery}}
+	if server, _, err := rest.DefaultServerUrlFor(cfg); err == nil { // else no client can be made of it
+		shared.prefix = strings.TrimSuffix(server.Path, "/")
+	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{next: next, limits: shared} })
 	return cfg
 }
@@ -38,8 +65,11 @@ func PerResource(cfg *rest.Config) *rest.Config {
 type limits struct {
 	qps   rate.Limit
 	burst int
-	mutex sync.Mutex
-	of    map[string]*rate.Limiter
+	// prefix is what a proxy has before the paths of the API.
+	prefix string
+	mutex  sync.Mutex
+	of     map[string]*rate.Limiter
+	tell   rate.Sometimes
 }
 
 func (l *limits) get(resource string) *rate.Limiter {
@@ -64,14 +94,32 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if isWatch(req) {
 		return t.next.RoundTrip(req)
 	}
-	resource := resourceOf(req.URL.Path)
-	if err := t.limits.get(resource).Wait(req.Context()); err != nil {
+	if err := t.limits.wait(req); err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // which is the duty of a RoundTripper, and nobody's to hear of
 		}
-		return nil, fmt.Errorf("waiting to make a request to %q within --rest-config-qps: %w", resource, err)
+		return nil, err
 	}
 	return t.next.RoundTrip(req)
+}
+
+func (l *limits) wait(req *http.Request) error {
+	resource := resourceOf(strings.TrimPrefix(req.URL.Path, l.prefix))
+	queue := resource
+	if req.Method == http.MethodGet {
+		queue = "get " + resource
+	}
+	began := time.Now()
+	if err := l.get(queue).Wait(req.Context()); err != nil {
+		return &NotSentError{Resource: resource, Err: err}
+	}
+	if waited := time.Since(began); waited > longWait {
+		l.tell.Do(func() {
+			log.FromContext(req.Context()).Info("Requests wait for their turn within --rest-config-qps",
+				"method", req.Method, "resource", resource, "waited", waited.Round(time.Millisecond).String())
+		})
+	}
+	return nil
 }
 
 func isWatch(req *http.Request) bool {
@@ -85,16 +133,15 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 var ofNamespaces = []string{"status", "finalize"}
 
 // resourceOf names the resource of a path of the API, as "apps/deployments" or "pods/status" of the core group; all that is
-// none, such as discovery, is one resource without a name. What stands before /api or /apis is a proxy's.
+// none, such as discovery, is one resource without a name.
 func resourceOf(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	root := slices.IndexFunc(parts, func(part string) bool { return part == "api" || part == "apis" })
-	if root < 0 {
-		return ""
-	}
-	group, rest := "", parts[root+1:]
-	if parts[root] == "apis" && len(rest) > 0 {
+	group, rest := "", parts[1:]
+	switch {
+	case parts[0] == "apis" && len(rest) > 0:
 		group, rest = rest[0]+"/", rest[1:]
+	case parts[0] != "api":
+		return ""
 	}
 	if len(rest) < 2 {
 		return ""

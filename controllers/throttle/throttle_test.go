@@ -29,14 +29,13 @@ func TestResourceOf(t *testing.T) {
 		"/api/v1/namespaces/ns/finalize": "namespaces/finalize",
 		"/apis/apps.kruise.io/v1beta1/namespaces/ns/clonesets/web/status": "apps.kruise.io/clonesets/status",
 		"/apis/apps.kruise.io/v1beta1/clonesets":                          "apps.kruise.io/clonesets",
-		"/k8s/clusters/c-1/api/v1/namespaces/ns/pods/web/status":          "pods/status",
-		"/api":                     "",
-		"/api/v1":                  "",
-		"/apis":                    "",
-		"/apis/apps":               "",
-		"/apis/apps.kruise.io/v1/": "",
-		"/version":                 "",
-		"/":                        "",
+		"/api":                                                            "",
+		"/api/v1":                                                         "",
+		"/apis":                                                           "",
+		"/apis/apps":                                                      "",
+		"/apis/apps.kruise.io/v1/":                                        "",
+		"/version":                                                        "",
+		"/":                                                               "",
 	} {
 		if got := resourceOf(path); got != want {
 			t.Errorf("%s is of %q, want %q", path, got, want)
@@ -76,12 +75,34 @@ func TestEachResourceHasItsOwnLimitInAllClients(t *testing.T) {
 		}
 	}
 	err := get(first)
-	if err == nil || !strings.Contains(err.Error(), `waiting to make a request to "pods" within --rest-config-qps`) {
+	var unsent *NotSentError
+	if !errors.As(err, &unsent) || unsent.Resource != "pods" || !strings.Contains(err.Error(), `waiting to make a request to "pods" within --rest-config-qps`) {
 		t.Errorf("the third request within the limit of two: %v", err)
 	}
 	_, err = first.CoreV1().Pods("ns").Patch(t.Context(), "web", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Errorf("the status has no limit of its own: %v", err)
+	}
+	if err := first.CoreV1().Pods("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a write waits for reads: %v", err)
+	}
+	if n := len(asked); n != 4 {
+		t.Errorf("the API server was asked %d times, want 4", n)
+	}
+}
+
+// Whatever a proxy has before the paths of the API, it is not taken for a part of them.
+func TestBehindAProxy(t *testing.T) {
+	cfg, asked := answering(t)
+	cfg.Host += "/api/clusters/c-1"
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	for range 2 {
+		if _, err := c.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.CoreV1().Nodes().Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+		t.Errorf("nodes wait for Pods: %v", err)
 	}
 	if n := len(asked); n != 3 {
 		t.Errorf("the API server was asked %d times, want 3", n)

@@ -265,9 +265,9 @@ func (f *followed) with(settings string) sources.Found {
 func (f *followed) fall(ctx context.Context, hash string, wrong error) error {
 	if f.fallen.hash != hash {
 		f.fallen.hash, f.fallen.err = hash, f.Keeper.Load(ctx, f.with(*f.good))
-		if f.fallen.err == nil {
-			wrong = fmt.Errorf("%w; the last good settings are in force", wrong)
-		}
+	}
+	if f.fallen.err == nil {
+		wrong = fmt.Errorf("%w; the last good settings are in force", wrong)
 	}
 	f.Keeper.Reject(f.set(), hash, wrong)
 	return f.fallen.err
