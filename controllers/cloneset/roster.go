@@ -47,7 +47,6 @@ func (r *roster) read(pods []*corev1.Pod) []listed {
 		of := r.known[pod.Name]
 		if of == nil {
 			of = &known{}
-			r.known[pod.Name] = of
 			added = append(added, listed{pod, of})
 		} else {
 			kept[of.rank] = listed{pod, of}
@@ -66,16 +65,14 @@ func (r *roster) read(pods []*corev1.Pod) []listed {
 	return all
 }
 
-// rank notes the order, and forgets Pods that are gone.
+// rank notes the order and the Pods that are new, and forgets those that are gone.
 func (r *roster) rank(all []listed, gone bool) {
 	if gone {
 		r.known = make(map[string]*known, len(all))
 	}
 	for i, l := range all {
 		l.rank = i
-		if gone {
-			r.known[l.pod.Name] = l.known
-		}
+		r.known[l.pod.Name] = l.known
 	}
 }
 
