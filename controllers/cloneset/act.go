@@ -77,10 +77,10 @@ func (o *outcome) forEach(n int, pod func(i int) *corev1.Pod, do func(i int) err
 }
 
 // share is how long each part of a sync goes on starting writes. Then it is another part's turn, the status is written and
-// the next sync goes on: Pods that were created first are not to wait for their gates until thousands more are, nor are
-// other CloneSets, and a sync of four parts must end before its 30 s are up, whatever the client's limits. It is long
-// beside the second or two that the cache may need to show what was written, for which the next sync waits.
-const share = 4 * time.Second
+// the next sync goes on. A Pod whose gates are opened before its containers run, a second or two after its creation, is ready
+// with them; later it costs its kubelet another report and the second that this takes, so that Pods are not to wait until
+// thousands more are created. Nor are other CloneSets. And a sync of four parts must end before its 30 s are up.
+const share = time.Second
 
 // begin gives the part of a sync that follows its share.
 func (o *outcome) begin(clock clock.PassiveClock) {
