@@ -47,14 +47,19 @@ func (s *State) restarted(pod *corev1.Pod, name string, before ContainerStatus) 
 }
 
 // changed tells whether the container runs another image than before, or the one that it should run: that is how a
-// change that was taken back before the kubelet saw it looks, and two tags of one image where the runtime says the tag.
+// change that was taken back before the kubelet saw it looks, and two tags of one image where the runtime says the tag. One
+// that had not run before the update may have been started since with the image of before: of it only the image that it runs
+// tells.
 func changed(pod *corev1.Pod, name string, before ContainerStatus) bool {
 	status := statusOf(pod, name)
 	if status == nil {
 		return false
 	}
-	if status.ImageID != before.ImageID {
+	if status.ImageID != before.ImageID && before.ImageID != "" {
 		return true
+	}
+	if status.ImageID == "" {
+		return false
 	}
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == name {

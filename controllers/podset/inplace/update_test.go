@@ -123,6 +123,32 @@ func TestPendingPodIsCompleteAtOnce(t *testing.T) {
 	}
 }
 
+// A Pod may be updated before its containers ran: its kubelet then starts them with the image of before, and anew.
+func TestAContainerThatDidNotRunYet(t *testing.T) {
+	waiting := corev1.ContainerStatus{Name: "side", Image: "side:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}
+	for name, before := range map[string]*corev1.ContainerStatus{"it is being created": &waiting, "nothing is reported yet": nil} {
+		pod := running(template())
+		pod.Spec.NodeName = "node"
+		report := func(image, id string) {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "side", Image: image, ImageID: id}}
+		}
+		pod.Status.ContainerStatuses = nil
+		if before != nil {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{*before}
+		}
+		pod = begin(t, pod, images("side", "side:2"), 0)
+		for _, step := range []struct {
+			image, id string
+			want      bool
+		}{{"side:1", "", false}, {"side:2", "", false}, {"side:1", "id-of-side:1", false}, {"side:2", "id-of-side:2", true}} {
+			report(step.image, step.id)
+			if got := Complete(pod); got != step.want {
+				t.Errorf("%s: with image %s and ID %q it is complete: %v", name, step.image, step.id, got)
+			}
+		}
+	}
+}
+
 func TestGracePeriod(t *testing.T) {
 	c := images("app", "app:2")
 	c.Metadata = map[string]any{"labels": map[string]any{"app": "b"}}

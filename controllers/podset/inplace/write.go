@@ -145,6 +145,8 @@ func (s *State) applyImages(pod *corev1.Pod, patch *podpatch.Patch, images map[s
 		s.UpdateImages = true
 		if status := statusOf(pod, c.Name); status != nil {
 			set(&s.LastContainerStatuses, c.Name, ContainerStatus{ImageID: status.ImageID, RestartCount: status.RestartCount})
+		} else if pod.Spec.NodeName != "" { // whose kubelet may be about to start it as it was
+			set(&s.LastContainerStatuses, c.Name, ContainerStatus{})
 		}
 	}
 }
