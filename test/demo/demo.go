@@ -200,6 +200,7 @@ Ready after %.0f s. What to try next:
   kubectl -n kruise-system get deployments,pods
 
   kubectl apply -f docs/examples/workloads            # a CloneSet; its Pods get another image where they are:
+  kubectl wait clonesets.v1beta1.apps.kruise.io/site --for=jsonpath='{.status.readyReplicas}'=3 --timeout=60s
   kubectl patch clonesets.v1beta1.apps.kruise.io site --type=json \
     -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "bank.test/web:v2"}]'
   kubectl get pods -l app=site -o wide -w             # the same Pods, restarted one by one; Ctrl-C ends it
