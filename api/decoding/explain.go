@@ -26,7 +26,7 @@ func explain(e *json.SemanticError) string {
 		return fmt.Sprintf("%s, not %s", must, e.JSONValue)
 	case t != nil && t.Kind() == reflect.String && looksLikeAnother(e.JSONKind):
 		return must + ": put it in quotes"
-	case e.JSONKind == jsontext.KindInvalid:
+	case e.JSONKind == jsontext.KindInvalid, e.JSONKind == jsontext.KindNumber && t == intOrString: // which is one of the wrong size or sort
 		return must
 	default:
 		return must + ", not " + Found(e.JSONKind)
@@ -38,12 +38,14 @@ func looksLikeAnother(kind jsontext.Kind) bool {
 	return kind == jsontext.KindNumber || kind == jsontext.KindTrue || kind == jsontext.KindFalse
 }
 
+var intOrString = reflect.TypeFor[intstr.IntOrString]()
+
 // special are the types that are not written as their Go kind suggests.
 var special = map[reflect.Type]string{
-	reflect.TypeFor[intstr.IntOrString](): `a whole number, or a string such as "20%"`,
-	reflect.TypeFor[resource.Quantity]():  "a quantity such as 100m or 64Mi",
-	reflect.TypeFor[metav1.Time]():        `a time such as "2006-01-02T15:04:05Z"`,
-	reflect.TypeFor[metav1.MicroTime]():   `a time such as "2006-01-02T15:04:05.000000Z"`,
+	intOrString:                          `a whole number from -2147483648 to 2147483647, or a string such as "20%"`,
+	reflect.TypeFor[resource.Quantity](): "a quantity such as 100m or 64Mi",
+	reflect.TypeFor[metav1.Time]():       `a time such as "2006-01-02T15:04:05Z"`,
+	reflect.TypeFor[metav1.MicroTime]():  `a time such as "2006-01-02T15:04:05.000000Z"`,
 }
 
 // wanted is what to write for a type.

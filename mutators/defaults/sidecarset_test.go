@@ -248,7 +248,7 @@ func TestSidecarSetRefuses(t *testing.T) {
 		{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + strings.Repeat("0", 1<<20) + `1"}}]}}`, "spec.volumes[0].emptyDir.sizeLimit: quantity is too long"},
 		{`{"spec":{"containers":[{"name":"a","name":"b"}]}}`, "spec.containers[0].name: duplicate"},
 		{`{"spec":{"volumes":[{"hostPath":"/x"}]}}`, "spec.volumes[0].hostPath: must be an object with fields such as path, type, not a string"},
-		{`{"spec":{"updateStrategy":{"partition":[]}}}`, `spec.updateStrategy.partition: must be a whole number, or a string such as "20%", not a list`},
+		{`{"spec":{"updateStrategy":{"partition":[]}}}`, `spec.updateStrategy.partition: must be a whole number from -2147483648 to 2147483647, or a string such as "20%", not a list`},
 	} {
 		_, err := SidecarSet(jsontext.Value(c.sent))
 		var refusal *admission.Refusal

@@ -192,8 +192,8 @@ deny contains object.union(problem, {"rule": "cloneset-scale-amount"}) if {
 #   id: cloneset-no-progress
 deny contains {"rule": "cloneset-no-progress", "field": sprintf("%s.maxUnavailable", [rolling_field]), "type": "invalid", "value": rolling.maxUnavailable, "message": "maxUnavailable and maxSurge are both 0: no Pod could ever be updated"} if {
 	replicas > 0
-	rollout.resolved(rolling.maxUnavailable, replicas) < 1
-	rollout.resolved(object.get(rolling, "maxSurge", 0), replicas) < 1
+	rollout.resolved(rolling.maxUnavailable, replicas) == 0
+	rollout.resolved(object.get(rolling, "maxSurge", 0), replicas) == 0
 }
 
 # METADATA

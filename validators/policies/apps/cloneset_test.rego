@@ -169,6 +169,7 @@ test_updates_can_go_on[note] if {
 		"rounded up": {"change": {"maxUnavailable": "1%"}, "want": set()},
 		"neither": {"change": {"maxUnavailable": 0, "maxSurge": 0}, "want": {"cloneset-no-progress"}},
 		"no surge": {"change": {"maxUnavailable": "0%"}, "want": {"cloneset-no-progress"}},
+		"negative": {"change": {"maxUnavailable": -1}, "want": {"cloneset-amount"}},
 	}
 	rules(rolling(tc.change)) == tc.want
 	rules(in_alpha(tc.change)) == tc.want
