@@ -94,6 +94,20 @@ func TestWhichPodsMove(t *testing.T) {
 	}
 }
 
+// TestAPodThatCannotBeMovedHoldsUpNoOther: nothing is done after an error.
+func TestAPodThatCannotBeMovedHoldsUpNoOther(t *testing.T) {
+	v1, v2 := at(t, "web:1", 1), at(t, "web:2", 2)
+	set := newSet(image("web:2"), replicas(3), inPlace, limits("0", "100%", "0"), func(s *cloneSet) { s.Status.CurrentRevision = v1.Name })
+	p := planFor(t, set, start, []*appsv1.ControllerRevision{v1, v2}, podAt(v1, "a", inState("Sleeping"), unready), podAt(v1, "b"), podAt(v1, "c"))
+	var failing []bool
+	for _, m := range p.Moves {
+		failing = append(failing, m.Err != nil)
+	}
+	if diff := cmp.Diff([]bool{false, false, true}, failing); diff != "" {
+		t.Errorf("which moves fail, in their order: %s", diff)
+	}
+}
+
 // TestABrokenTemplateStopsAmongBrokenPods has Pods that do not work at the old revision and at the new one: a template that
 // does not work must not be taken to all of them, however little is lost.
 func TestABrokenTemplateStopsAmongBrokenPods(t *testing.T) {

@@ -1,12 +1,15 @@
 package cloneset
 
 import (
+	"bytes"
+	"encoding/json"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/claim"
 )
 
@@ -45,6 +48,8 @@ type remembered struct {
 	batch int
 	// reported is when the status was written last.
 	reported time.Time
+	// status is the last one that was written, encoded: it is known before the API server tells of it.
+	status []byte
 }
 
 func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*remembered{}} }
@@ -147,6 +152,18 @@ func (m *memory) read(key types.NamespacedName, owner claim.Owner, all []*corev1
 func (m *memory) pause(key types.NamespacedName) (pause time.Duration) {
 	m.with(key, func(r *remembered) { pause = min(time.Duration(r.pods)*pausePerPod, lookAgain) })
 	return pause
+}
+
+// writes remembers the status that is about to be written.
+func (m *memory) writes(key types.NamespacedName, status []byte) {
+	m.with(key, func(r *remembered) { r.status = status })
+}
+
+// wrote tells whether the status is the last one that we have written.
+func (m *memory) wrote(key types.NamespacedName, status *v1beta1.CloneSetStatus) (ours bool) {
+	encoded, err := json.Marshal(status)
+	m.with(key, func(r *remembered) { ours = err == nil && bytes.Equal(encoded, r.status) })
+	return ours
 }
 
 func (m *memory) forget(key types.NamespacedName) {

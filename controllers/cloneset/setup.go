@@ -80,7 +80,8 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 	return nil
 }
 
-// exceptStatus lets everything of a CloneSet pass that a sync reads: not its status, which we write.
+// exceptStatus lets everything of a CloneSet pass that a sync reads, but for its status, which we write. That of others is
+// for statusEvents.
 func exceptStatus() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }

@@ -47,6 +47,19 @@ func (r *Reconciler) podEvents(relevant func(old, updated *corev1.Pod) bool) han
 	}
 }
 
+// statusEvents wakes a CloneSet whose status someone else has written, as a tool that restores backups does: autoscalers go
+// by it, and no other event may come. It waits as long as counts do, should that someone not give up.
+func (r *Reconciler) statusEvents() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+		old, isSet := e.ObjectOld.(*v1beta1.CloneSet)
+		updated, isSetToo := e.ObjectNew.(*v1beta1.CloneSet)
+		if isSet && isSetToo && !equality.Semantic.DeepEqual(&old.Status, &updated.Status) && !r.memory.wrote(key(updated), &updated.Status) {
+			q.AddAfter(reconcile.Request{NamespacedName: key(updated)}, statusInterval)
+		}
+	}}
+}
+
 // controllersOf are the names of the CloneSets that control the objects, each once.
 func controllersOf(objs ...client.Object) []types.NamespacedName {
 	var names []types.NamespacedName

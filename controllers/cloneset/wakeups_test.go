@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,6 +72,48 @@ func TestPodsWakeTheirCloneSets(t *testing.T) {
 			t.Errorf("events of %d Pods are gathered for %s, want %s", pods, got, want)
 		}
 	}
+}
+
+// TestAStatusThatSomeoneElseWroteIsPutRight: no event of Pods need ever come.
+func TestAStatusThatSomeoneElseWroteIsPutRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, replicas(2))
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		events := w.reconciler.statusEvents()
+		wakes := func(old *cloneSet, after time.Duration) bool {
+			events.Update(t.Context(), event.UpdateEvent{ObjectOld: old, ObjectNew: w.set()}, q)
+			time.Sleep(after)
+			synctest.Wait()
+			return q.Len() > 0
+		}
+		before := w.set()
+		w.settle()
+		ours := w.set()
+		if wakes(before, time.Hour) {
+			t.Error("a sync wakes itself by the status that it writes")
+		}
+		w.edit(func(s *cloneSet) { s.Spec.MinReadySeconds = 1 })
+		if wakes(ours, time.Hour) {
+			t.Error("a change of the spec counts as one of the status")
+		}
+		w.sync()
+		ours = w.set()
+		theirs := ours.DeepCopy()
+		theirs.Status.Replicas, theirs.Status.CurrentRevision = 77, "other"
+		w.must(w.Status().Update(t.Context(), theirs))
+		if wakes(ours, 900*time.Millisecond) {
+			t.Error("writers that do not give up are answered at once")
+		}
+		if time.Sleep(100 * time.Millisecond); !wakes(ours, 0) {
+			t.Fatal("nothing is done about the status of someone else")
+		}
+		w.clock.SetTime(w.clock.Now().Add(statusInterval))
+		w.sync()
+		if diff := cmp.Diff(ours.Status, w.set().Status); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestWhichChangesMatter(t *testing.T) {

@@ -30,6 +30,7 @@ func (r *Reconciler) Watches(scheme *runtime.Scheme, mapper meta.RESTMapper, onl
 	owner := handler.EnqueueRequestForOwner(scheme, mapper, &v1beta1.CloneSet{}, handler.OnlyControllerOwner())
 	return []Watch{
 		{&v1beta1.CloneSet{}, &handler.EnqueueRequestForObject{}, []predicate.Predicate{exceptStatus()}},
+		{&v1beta1.CloneSet{}, r.statusEvents(), nil},
 		{&corev1.Pod{}, r.podEvents(relevant), nil},
 		{&corev1.PersistentVolumeClaim{}, owner, []predicate.Predicate{created}},
 	}

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,8 +138,9 @@ func TestForUpdate(t *testing.T) {
 			t.Errorf("%s: %v (%v), want %v", name, got, err, tt.want)
 		}
 	}
-	if _, err := ForUpdate(pod("Sleeping"), nil); err == nil {
-		t.Error("an unknown state is no error")
+	_, err := ForUpdate(pod("Sleeping"), nil)
+	if want := `state "Sleeping" is unknown: remove the label, or make it Normal`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("an unknown state: %v, want %q", err, want)
 	}
 }
 

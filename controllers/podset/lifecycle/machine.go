@@ -120,7 +120,8 @@ func ForUpdate(pod *corev1.Pod, hook *v1beta1.LifecycleHook) (Update, error) {
 	case v1beta1.LifecycleStatePreparingDelete:
 		return Wait, nil
 	default:
-		return Wait, fmt.Errorf("reading label %s of Pod %s: state %q is unknown", v1beta1.LifecycleStateLabel, pod.Name, state)
+		return Wait, fmt.Errorf("reading label %s of Pod %s: state %q is unknown: remove the label, or make it %s",
+			v1beta1.LifecycleStateLabel, pod.Name, state, v1beta1.LifecycleStateNormal)
 	}
 }
 
