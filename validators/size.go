@@ -51,19 +51,26 @@ func (c *count) walk(at []string, value ast.Value) {
 		c.add(at, v.Len())
 		v.Foreach(func(key, member *ast.Term) {
 			name, _ := key.Value.(ast.String)
-			if !whole(at, string(name), member.Value) {
+			if hasParts(member.Value) && !whole(at, string(name), member.Value) {
 				c.walk(append(at, "."+string(name)), member.Value)
 			}
 		})
 	case *ast.Array:
 		c.add(at, v.Len())
 		for i := range v.Len() {
-			switch element := v.Elem(i).Value.(type) {
-			case ast.Object, *ast.Array:
+			if element := v.Elem(i).Value; hasParts(element) {
 				c.walk(append(at, "["+strconv.Itoa(i)+"]"), element)
 			}
 		}
 	}
+}
+
+func hasParts(value ast.Value) bool {
+	switch value.(type) {
+	case ast.Object, *ast.Array:
+		return true
+	}
+	return false
 }
 
 func (c *count) add(at []string, n int) {
