@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api"
 	policyv1beta1 "github.com/fairlead-io/fairlead/api/policy/v1beta1"
@@ -115,26 +113,10 @@ func (w *world) ensure(object client.Object) {
 	}
 }
 
-// define installs a kind, without conversion: the tests use the stored version.
-func (w *world) define(file string) {
+// define installs kinds of the chart, by a pattern of their files' names.
+func (w *world) define(files string) {
 	w.Helper()
-	root, err := installation.Root(w.Context())
-	w.must(err)
-	data, err := os.ReadFile(filepath.Join(root, "charts", "kruise", "files", "crds", file))
-	w.must(err)
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	w.must(yaml.Unmarshal(data, definition))
-	definition.Spec.Conversion = nil
-	w.ensure(definition)
-	w.eventually(func() string {
-		w.must(w.Get(w.Context(), client.ObjectKeyFromObject(definition), definition))
-		for _, c := range definition.Status.Conditions {
-			if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
-				return ""
-			}
-		}
-		return "the kind is not established"
-	})
+	w.must(installation.Define(w.Context(), w.Client, files))
 }
 
 func (w *world) eventually(state func() string) {

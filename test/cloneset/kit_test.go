@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -71,28 +70,10 @@ func newWorldOn(t *testing.T, o cluster.Options) *world {
 	return w
 }
 
-// define installs a kind, without conversion: the tests use the stored version.
-func (w *world) define(file string) {
+// define installs kinds of the chart, by a pattern of their files' names.
+func (w *world) define(files string) {
 	w.Helper()
-	root, err := installation.Root(w.Context())
-	w.must(err)
-	data, err := os.ReadFile(filepath.Join(root, "charts", "kruise", "files", "crds", file))
-	w.must(err)
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	w.must(yaml.Unmarshal(data, definition))
-	definition.Spec.Conversion = nil
-	if err := w.Create(w.Context(), definition); !apierrors.IsAlreadyExists(err) {
-		w.must(err)
-	}
-	w.eventually(func() string {
-		w.must(w.Get(w.Context(), client.ObjectKeyFromObject(definition), definition))
-		for _, c := range definition.Status.Conditions {
-			if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
-				return ""
-			}
-		}
-		return "the kind is not established"
-	})
+	w.must(installation.Define(w.Context(), w.Client, files))
 }
 
 func (w *world) must(err error) {

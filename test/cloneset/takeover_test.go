@@ -39,7 +39,7 @@ const (
 // cluster and with its own: it writes nothing.
 func TestTakeover(t *testing.T) {
 	w := newWorld(t)
-	w.defineAll()
+	w.define("*.yaml")
 	for _, stage := range []string{created, updated} {
 		t.Run(stage, func(t *testing.T) {
 			w := w.in(t)
@@ -118,23 +118,11 @@ func (w *world) cloneSets(namespace string) []v1beta1.CloneSet {
 	return list.Items
 }
 
-// defineAll installs all kinds of the chart.
-func (w *world) defineAll() {
-	w.Helper()
-	root, err := installation.Root(w.Context())
-	w.must(err)
-	files, err := filepath.Glob(filepath.Join(root, "charts", "kruise", "files", "crds", "*.yaml"))
-	w.must(err)
-	for _, file := range files {
-		w.define(filepath.Base(file))
-	}
-}
-
 // TestUpgradeAfterTakeover takes over at the first stage and makes the edit that led to the second there: what comes of it
 // is what OpenKruise made of it. The node's reports of restarted containers are those of then.
 func TestUpgradeAfterTakeover(t *testing.T) {
 	w := newWorld(t)
-	w.defineAll()
+	w.define("*.yaml")
 	l := w.load(w.dump(created))
 	then := w.dump(updated)
 	var was corev1.PodList

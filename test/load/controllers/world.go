@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api"
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -88,7 +87,7 @@ func (w *world) prepare(ctx context.Context) error {
 	if w.core, err = w.Cluster.Client(); err != nil {
 		return err
 	}
-	if err := w.define(ctx); err != nil {
+	if err := installation.Define(ctx, w.Client, "*.yaml"); err != nil {
 		return err
 	}
 	w.controllers, err = startControllers(ctx, w)
@@ -103,33 +102,6 @@ func (w *world) close() {
 		fmt.Fprintln(os.Stderr, "stopping the cluster:", err)
 	}
 	_ = os.RemoveAll(w.dir)
-}
-
-// define installs the chart's kinds without conversion, for which there is no server here: all clients speak v1beta1.
-func (w *world) define(ctx context.Context) error {
-	root, err := installation.Root(ctx)
-	if err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(root, "charts", "kruise", "files", "crds", "*.yaml"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(data, definition); err != nil {
-			return fmt.Errorf("reading %s: %w", file, err)
-		}
-		definition.Spec.Conversion = nil
-		if err := w.Create(ctx, definition); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("installing %s: %w", definition.Name, err)
-		}
-	}
-	return eventually(ctx, "CloneSets can be listed", func() error { return w.List(ctx, &v1beta1.CloneSetList{}) })
 }
 
 // eventually polls until check returns nil.
