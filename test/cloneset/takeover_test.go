@@ -2,7 +2,6 @@ package cloneset
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
-	"github.com/fairlead-io/fairlead/test/installation"
 )
 
 const (
