@@ -92,7 +92,7 @@ func unchanged(input ast.Object) bool {
 	if old == nil {
 		return false
 	}
-	object := input.Get(ast.StringTerm("object"))
+	object := input.Get(objectTerm)
 	for _, part := range judged {
 		before, _ := old.Value.Find(part)
 		after, _ := object.Value.Find(part)

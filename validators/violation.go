@@ -117,9 +117,9 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:longestValue], "") + "..."
 }
 
-// mostMistakes is how many mistakes of an object an answer tells of: nobody reads more at once, and an object of 1.5 MB can have half
+// MostMistakes is how many mistakes of an object an answer tells of: nobody reads more at once, and an object of 1.5 MB can have half
 // a million.
-const mostMistakes = 100
+const MostMistakes = 100
 
 // status is the refusal of an object for all of its mistakes, in the form and words of the API server's own.
 func status(kind schema.GroupKind, name string, violations []Violation) *metav1.Status {
@@ -133,13 +133,13 @@ func status(kind schema.GroupKind, name string, violations []Violation) *metav1.
 	}
 	details := &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name}
 	var texts []string
-	for _, v := range violations[:min(len(violations), mostMistakes)] {
+	for _, v := range violations[:min(len(violations), MostMistakes)] {
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Type), Message: v.Body, Field: v.Field})
 		if text := v.Field + ": " + v.Body; !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
-	if more := len(violations) - mostMistakes; more > 0 {
+	if more := len(violations) - MostMistakes; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more mistakes", more))
 	}
 	all := strings.Join(texts, ", ")

@@ -48,8 +48,8 @@ type remembered struct {
 	batch int
 	// reported is when the status was written last.
 	reported time.Time
-	// status is the last one that was written, encoded: it is known before the API server tells of it.
-	status []byte
+	// status is the last one that was written: it is known before the API server tells of it.
+	status *v1beta1.CloneSetStatus
 }
 
 func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*remembered{}} }
@@ -154,16 +154,18 @@ func (m *memory) pause(key types.NamespacedName) (pause time.Duration) {
 	return pause
 }
 
-// writes remembers the status that is about to be written.
-func (m *memory) writes(key types.NamespacedName, status []byte) {
+// writes remembers the status that is about to be written, and that nobody changes then.
+func (m *memory) writes(key types.NamespacedName, status *v1beta1.CloneSetStatus) {
 	m.with(key, func(r *remembered) { r.status = status })
 }
 
-// wrote tells whether the status is the last one that we have written.
-func (m *memory) wrote(key types.NamespacedName, status *v1beta1.CloneSetStatus) (ours bool) {
-	encoded, err := json.Marshal(status)
-	m.with(key, func(r *remembered) { ours = err == nil && bytes.Equal(encoded, r.status) })
-	return ours
+// wrote tells whether the status is the last one that we have written, to the second that its times are written to.
+func (m *memory) wrote(key types.NamespacedName, status *v1beta1.CloneSetStatus) bool {
+	var last *v1beta1.CloneSetStatus
+	m.with(key, func(r *remembered) { last = r.status })
+	ours, err := json.Marshal(last)
+	theirs, failed := json.Marshal(status)
+	return err == nil && failed == nil && bytes.Equal(ours, theirs)
 }
 
 func (m *memory) forget(key types.NamespacedName) {

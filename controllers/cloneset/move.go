@@ -1,7 +1,6 @@
 package cloneset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,8 +71,7 @@ func (p *planner) planMoves() {
 			p.plan.Moves = append(p.plan.Moves, move)
 		}
 	}
-	// An error ends the wave, so that a Pod that cannot be moved, as for a state that someone wrote, holds up no other.
-	slices.SortStableFunc(p.plan.Moves, func(a, b Move) int { return cmp.Compare(number(a.Err != nil), number(b.Err != nil)) })
+	failingLast(p.plan.Moves, func(m Move) error { return m.Err })
 }
 
 // keepClosed leaves the gate of a Pod as it is that is changed in place now: it would be opened only to be closed again,

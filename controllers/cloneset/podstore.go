@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,17 +19,13 @@ type PodStore interface {
 	ByIndex(index, value string) ([]any, error)
 }
 
-// podIndex is the index of a PodStore: Pods by the UID of the CloneSet that controls them.
+// podIndex is the index of a PodStore: CloneSets' Pods by the UID of their controller.
 const podIndex = "by CloneSet"
 
 func podIndexers() toolscache.Indexers {
 	return toolscache.Indexers{podIndex: func(obj any) ([]string, error) {
-		pod, isPod := obj.(*corev1.Pod)
-		if !isPod {
-			return nil, nil
-		}
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && claim.Controls(ref.UID, groupKind, pod) {
-			return []string{string(ref.UID)}, nil
+		if pod, isPod := obj.(*corev1.Pod); isPod && isOurs(pod) {
+			return claim.Index(pod), nil
 		}
 		return nil, nil
 	}}

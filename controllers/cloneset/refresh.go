@@ -46,8 +46,12 @@ func (p *planner) planRefresh() {
 			p.plan.Refresh = append(p.plan.Refresh, r)
 		}
 	}
-	// An error ends the step, so that Pods that cannot be refreshed come after all that can.
-	slices.SortStableFunc(p.plan.Refresh, func(a, b Refresh) int { return cmp.Compare(number(a.Err != nil), number(b.Err != nil)) })
+	failingLast(p.plan.Refresh, func(r Refresh) error { return r.Err })
+}
+
+// failingLast puts what cannot be done after all that can, as for a Pod with a state that someone wrote: an error ends the step.
+func failingLast[T any](todo []T, err func(T) error) {
+	slices.SortStableFunc(todo, func(a, b T) int { return cmp.Compare(number(err(a) != nil), number(err(b) != nil)) })
 }
 
 func number(b bool) int {

@@ -50,11 +50,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, set *v1beta1.CloneSet, sta
 	if err != nil {
 		return 0, err
 	}
-	encoded, err := json.Marshal(status)
-	if err != nil {
-		return 0, fmt.Errorf("encoding the status: %w", err)
-	}
-	r.memory.writes(key(set), encoded)
+	r.memory.writes(key(set), status)
 	if err := r.Client.Status().Patch(ctx, set, patch); err != nil {
 		return 0, fmt.Errorf("writing the status: %w", err)
 	}

@@ -38,8 +38,8 @@ func (e *NotSentError) Error() string {
 
 func (e *NotSentError) Unwrap() error { return e.Err }
 
-// PerResource is a configuration whose clients together make the QPS and Burst of cfg of requests to each resource and each
-// subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default.
+// PerResource is a configuration whose clients together make the QPS and Burst of cfg of reads, and of writes, of each resource
+// and each subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default.
 func PerResource(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	qps, burst := cfg.QPS, cfg.Burst

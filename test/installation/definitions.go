@@ -30,8 +30,11 @@ func Define(ctx context.Context, c client.Client, pattern string) error {
 		return err
 	}
 	files, err := filepath.Glob(filepath.Join(root, "charts", "kruise", "files", "crds", pattern))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("looking for %s among the chart's kinds: %d found, %w", pattern, len(files), err)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("the chart has no kinds in files of names such as %s", pattern)
 	}
 	var defined []schema.GroupVersionKind
 	for _, file := range files {
@@ -43,12 +46,12 @@ func Define(ctx context.Context, c client.Client, pattern string) error {
 	}
 	var unknown error
 	err = wait.PollUntilContextTimeout(ctx, definedPoll, definedWithin, true, func(context.Context) (bool, error) {
+		unknown = nil
 		for _, kind := range defined {
-			if _, unknown = c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); unknown != nil {
-				return false, nil
-			}
+			_, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+			unknown = errors.Join(unknown, err)
 		}
-		return true, nil
+		return unknown == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting until the kinds of %s can be used: %w", pattern, errors.Join(err, unknown))

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/test/cluster/cluster"
@@ -42,6 +43,14 @@ func newWorld(t *testing.T, nodes int) *world {
 		return err
 	})
 	return w
+}
+
+// needs skips the test on a Kubernetes before the release from which on something is so.
+func (w *world) needs(release, what string) {
+	w.Helper()
+	if version.MustParseSemantic(w.cluster.KubernetesVersion()).LessThan(version.MustParseSemantic(release)) {
+		w.Skipf("%s from Kubernetes %s on", what, release)
+	}
 }
 
 // eventually polls check until it returns nil.

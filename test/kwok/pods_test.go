@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 )
 
@@ -165,9 +164,7 @@ func (w *world) initContainers() {
 
 // Processors are given without a restart, memory with one, as the Pod's policies say.
 func (w *world) resize() {
-	if version.MustParseSemantic(w.cluster.KubernetesVersion()).LessThan(version.MustParseSemantic("1.33.0")) {
-		w.Skip("Pods are resized from Kubernetes 1.33 on")
-	}
+	w.needs("1.33.0", "Pods are resized")
 	p := pod("resize", "bank.test/web:v1")
 	p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("1Gi"),

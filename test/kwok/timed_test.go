@@ -7,15 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
 // timed Pods are reported on as often as kubelets do, and not at once.
 func (w *world) timed() {
-	if version.MustParseSemantic(w.cluster.KubernetesVersion()).LessThan(version.MustParseSemantic("1.34.0")) {
-		w.Skip("kubelets tell which generation of a Pod they report on from Kubernetes 1.34 on")
-	}
+	w.needs("1.34.0", "kubelets tell which generation of a Pod they report on")
 	events, err := w.client.CoreV1().Pods(w.namespace).Watch(w.Context(), metav1.ListOptions{FieldSelector: "metadata.name=timed"})
 	if err != nil {
 		w.Fatal(err)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/validators"
 )
 
 // podSpecDifferences takes two Pod specs and a regular expression, and answers the paths of what differs in meaning, with how: {"path",
@@ -40,7 +42,7 @@ func podSpecDifferences(_ context.Context, args []*ast.Term) (*ast.Term, error) 
 	same := alike(before, after)
 	told := []map[string]any{}
 	for _, d := range found {
-		if len(told) < mostMistakes && !same(d) {
+		if len(told) < validators.MostMistakes && !same(d) {
 			told = append(told, map[string]any{"path": d.path(), "op": d.op})
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/fairlead-io/fairlead/validators"
 )
 
 func TestPodSpecDifferences(t *testing.T) {
@@ -60,7 +62,7 @@ func TestPodSpecDifferences(t *testing.T) {
 // Nobody reads more than some, and a long list may differ everywhere. What may be replaced hides nothing that comes after it.
 func TestOfManyDifferencesTheFirstAreTold(t *testing.T) {
 	list := func(element string) string {
-		elements := slices.Repeat([]string{element}, 2*mostMistakes)
+		elements := slices.Repeat([]string{element}, 2*validators.MostMistakes)
 		return strings.Join(elements, ",")
 	}
 	before := ast.MustParseTerm(`{"images":[` + list(`"a"`) + `],"new":[` + list("1") + `]}`)
@@ -70,7 +72,7 @@ func TestOfManyDifferencesTheFirstAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, err := decode[[]struct{ Path string }](answer)
-	if err != nil || len(told) != mostMistakes || told[0].Path != "new[0]" {
+	if err != nil || len(told) != validators.MostMistakes || told[0].Path != "new[0]" {
 		t.Errorf("%d told, the first %v, %v", len(told), told[:min(1, len(told))], err)
 	}
 }

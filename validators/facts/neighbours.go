@@ -211,7 +211,7 @@ func (s Sources) notOwnPods(ctx context.Context, args []*ast.Term) (*ast.Term, e
 		return term(reasons)
 	}
 	for some := range slices.Chunk(wanted, looksAtOnce) {
-		if len(reasons) >= mostMistakes {
+		if len(reasons) >= validators.MostMistakes {
 			break
 		}
 		found := make([]string, len(some))

@@ -99,12 +99,9 @@ func annotationsErrors(_ context.Context, args []*ast.Term) (*ast.Term, error) {
 	return listed(apivalidation.ValidateAnnotations(set, field.NewPath(text(args[0]))))
 }
 
-// mostMistakes is how many mistakes a builtin tells of. A refusal has no room for more, and a list of a megabyte can have a million,
-// which takes the rules a minute.
-const mostMistakes = 100
-
+// listed are the mistakes that a refusal has room for: a list of a megabyte can have a million, which takes the rules a minute.
 func listed(errs field.ErrorList) (*ast.Term, error) {
-	errs = errs[:min(len(errs), mostMistakes)]
+	errs = errs[:min(len(errs), validators.MostMistakes)]
 	found := make([]map[string]any, 0, len(errs))
 	for _, e := range errs {
 		found = append(found, problem(e.Field, string(e.Type), e.ErrorBody()))

@@ -68,15 +68,6 @@ const (
 	Adopt
 )
 
-// Sort sorts Pods of the workload's namespace.
-func (o Owner) Sort(pods []*corev1.Pod) Pods {
-	var sorted Pods
-	for _, pod := range pods {
-		sorted.Add(pod, o.RoleOf(pod))
-	}
-	return sorted
-}
-
 // RoleOf is that of a Pod of the workload's namespace. Pods that end are left as they are: whose they were tells the user
 // why they are there.
 func (o Owner) RoleOf(pod *corev1.Pod) Role {

@@ -47,7 +47,14 @@ func names(pods []*corev1.Pod) []string {
 	return all
 }
 
-func TestSort(t *testing.T) {
+func sorted(o Owner, pods []*corev1.Pod) (all Pods) {
+	for _, p := range pods {
+		all.Add(p, o.RoleOf(p))
+	}
+	return all
+}
+
+func TestRoles(t *testing.T) {
 	owner := Owner{UID: "u1", Kind: schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"}, Selector: labels.SelectorFromSet(labels.Set{"app": "a"})}
 	pods := []*corev1.Pod{
 		pod("ours", ours), pod("of-old", ref("apps.kruise.io/v1alpha1", "CloneSet", "1")), pod("left", ours, otherLabel),
@@ -55,7 +62,7 @@ func TestSort(t *testing.T) {
 		pod("orphan"), pod("dead-orphan", failed), pod("strange-orphan", otherLabel), pod("theirs", ref("apps/v1", "ReplicaSet", "2")),
 		pod("wrong-kind", ref("apps/v1", "CloneSet", "1")), pod("predecessor's", ref("apps.kruise.io/v1beta1", "CloneSet", "0")), pod("not-its-controller", plainOwner),
 	}
-	got := owner.Sort(pods)
+	got := sorted(owner, pods)
 	for name, tt := range map[string]struct{ got, want []string }{
 		"active":   {names(got.Active), []string{"ours", "of-old"}},
 		"inactive": {names(got.Inactive), []string{"failed", "going", "left-and-going"}},
@@ -67,7 +74,7 @@ func TestSort(t *testing.T) {
 		}
 	}
 	owner.Adopts = func(p *corev1.Pod) bool { return p.Name == "orphan" }
-	if diff := cmp.Diff([]string{"orphan"}, names(owner.Sort(pods).Adopt)); diff != "" {
+	if diff := cmp.Diff([]string{"orphan"}, names(sorted(owner, pods).Adopt)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/certs/certmanager"
 	"github.com/fairlead-io/fairlead/internal/features"
-	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 const (
@@ -87,18 +86,8 @@ func judgeSecret(r *report, object, cure, key string, secret *corev1.Secret, now
 
 // checkBundles looks whether every webhook that leads to the service trusts the CA.
 func (d *Doctor) checkBundles(ctx context.Context, r *report, authority *x509.Certificate) error {
-	for _, read := range []func() (*table.Configuration, error){
-		func() (*table.Configuration, error) { return d.configuration(ctx, true) },
-		func() (*table.Configuration, error) { return d.configuration(ctx, false) },
-		func() (*table.Configuration, error) { return d.policiesConfiguration(ctx) },
-	} {
-		live, err := read()
-		if err != nil {
-			return err
-		}
-		if live == nil {
-			continue // another check says so
-		}
+	configurations, err := d.configurations(ctx) // of one that is not there another check says so
+	for _, live := range configurations {
 		var distrusting []string
 		for _, w := range live.Webhooks {
 			if d.config.ReachesUs(w.ClientConfig) && !trusts(w.ClientConfig.CABundle, authority) {
@@ -110,7 +99,7 @@ func (d *Doctor) checkBundles(ctx context.Context, r *report, authority *x509.Ce
 				"the API server does not trust the service, and refuses or ignores by failure policy", d.bundleCure())
 		}
 	}
-	return nil
+	return err
 }
 
 func (d *Doctor) bundleCure() string {

@@ -44,6 +44,24 @@ func (d *Doctor) configuration(ctx context.Context, mutating bool) (*table.Confi
 	return table.FromValidating(found), nil
 }
 
+// configurations are those of ours that are there, that of users' policies too; with an error, those that were read before it.
+func (d *Doctor) configurations(ctx context.Context) (all []*table.Configuration, err error) {
+	for _, read := range []func() (*table.Configuration, error){
+		func() (*table.Configuration, error) { return d.configuration(ctx, true) },
+		func() (*table.Configuration, error) { return d.configuration(ctx, false) },
+		func() (*table.Configuration, error) { return d.policiesConfiguration(ctx) },
+	} {
+		found, err := read()
+		if err != nil {
+			return all, err
+		}
+		if found != nil {
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/webhook/table"
 )
 
 // checkAbsence is instead of all checks that would each say that something is not there.
@@ -59,21 +58,14 @@ func (d *Doctor) elsewhere(ctx context.Context) (namespaces []string, err error)
 
 // leftOurs are configurations that nobody answers any more: with failure policy Fail they refuse what they match.
 func (d *Doctor) leftOurs(ctx context.Context, r *report) error {
-	for _, read := range []func() (*table.Configuration, error){
-		func() (*table.Configuration, error) { return d.configuration(ctx, true) },
-		func() (*table.Configuration, error) { return d.configuration(ctx, false) },
-		func() (*table.Configuration, error) { return d.policiesConfiguration(ctx) },
-	} {
-		left, err := read()
-		if err != nil {
-			return err
-		}
-		if left != nil && len(left.Webhooks) > 0 {
+	configurations, err := d.configurations(ctx)
+	for _, left := range configurations {
+		if len(left.Webhooks) > 0 {
 			r.add(Error, left.Kind()+" "+left.Name, "it is still registered, and nobody answers", "what it matches is refused or let through by failure policy",
 				fmt.Sprintf("kubectl delete %s %s", strings.ToLower(left.Kind()), left.Name))
 		}
 	}
-	return nil
+	return err
 }
 
 // unanswered says that no replica of the admission service is ready, as far as is known.
