@@ -35,6 +35,8 @@ import (
 type world struct {
 	*testing.T
 	client.Client
+	// key is the CloneSet's.
+	key        types.NamespacedName
 	reconciler *Reconciler
 	clock      *clocktesting.FakePassiveClock
 	events     *record.FakeRecorder
@@ -71,8 +73,9 @@ func newWorld(t *testing.T, edits ...setEdit) *world {
 		Client: w.Client, Pods: w, Live: w.Client, Recorder: w.events, Clock: w.clock,
 		NewID: func() string { w.ids++; return fmt.Sprintf("id%03d", w.ids) },
 	})
-	w.must(w.Create(t.Context(), newSet(edits...)))
-	w.writes = nil
+	made := newSet(edits...)
+	w.must(w.Create(t.Context(), made))
+	w.key, w.writes = key(made), nil
 	return w
 }
 
@@ -210,7 +213,7 @@ func withMetadata(ctx context.Context, c client.Client, obj client.Object, patch
 func (w *world) set() *v1beta1.CloneSet {
 	w.Helper()
 	set := &v1beta1.CloneSet{}
-	w.must(w.Get(w.Context(), types.NamespacedName{Namespace: "ns", Name: "web"}, set))
+	w.must(w.Get(w.Context(), w.key, set))
 	return set
 }
 
@@ -226,7 +229,7 @@ func (w *world) edit(edits ...setEdit) {
 
 func (w *world) reconcile() (reconcile.Result, error) {
 	w.Helper()
-	result, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}})
+	result, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: w.key})
 	for lent, before := range w.lent {
 		if !equality.Semantic.DeepEqual(before, lent) {
 			w.Errorf("the cache's own Pod %s was changed", lent.Name)

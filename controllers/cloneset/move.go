@@ -141,7 +141,10 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 
 // move decides how one Pod is moved, false if there is nothing to do but wait for its hook.
 func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (Move, bool) {
-	m := Move{Pod: pod, To: target}
+	m := Move{Pod: pod, To: target, Err: p.tooLong(target)}
+	if m.Err != nil {
+		return m, true
+	}
 	if policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
 		return p.recreate(m), true
 	}

@@ -9,11 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
 	"github.com/fairlead-io/fairlead/controllers/podset/podtemplate"
 	"github.com/fairlead-io/fairlead/controllers/podset/revision"
 	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
+	"github.com/fairlead-io/fairlead/internal/features"
 )
 
 // NewPod is a Pod to create, after the claims that it mounts.
@@ -44,6 +46,15 @@ func notOurs(pod *corev1.Pod, selector labels.Selector) error {
 		return nil
 	}
 	return fmt.Errorf("creating Pod %s: spec.selector (%s) does not match the labels of the template: change either", pod.Name, selector)
+}
+
+// tooLong is an error about a revision whose name Pods cannot have as a label. It is a CloneSet's name with a hash.
+func (p *planner) tooLong(at *appsv1.ControllerRevision) error {
+	if p.settings.ShortHash || len(at.Name) <= validation.LabelValueMaxLength {
+		return nil
+	}
+	return fmt.Errorf("revision %s cannot be the label %s of a Pod, which holds %d characters: turn on the feature gate %s, or give the CloneSet a shorter name",
+		at.Name, appsv1.ControllerRevisionHashLabelKey, validation.LabelValueMaxLength, features.CloneSetShortHash)
 }
 
 // newPod makes a Pod at a revision (cloneset.md §3.4). All but the template is as the CloneSet says now.

@@ -1,6 +1,8 @@
 package cloneset
 
 import (
+	"cmp"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -102,7 +104,7 @@ func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 		if err != nil {
 			return err
 		}
-		pod.Err = notOurs(pod.Pod, p.selector)
+		pod.Err = cmp.Or(p.tooLong(at), notOurs(pod.Pod, p.selector))
 		s.Create = append(s.Create, pod)
 	}
 	return nil

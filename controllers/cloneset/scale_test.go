@@ -137,6 +137,28 @@ func TestNoPodIsMadeThatTheSelectorDoesNotMatch(t *testing.T) {
 	}
 }
 
+// TestNamesThatNoLabelHolds are of CloneSets that nothing forbids. Neither is a Pod tried to be made of them that the API server refuses,
+// nor one deleted in whose place none can be made.
+func TestNamesThatNoLabelHolds(t *testing.T) {
+	long := func(s *cloneSet) { s.Name = strings.Repeat("x", 60) }
+	w := newWorld(t, long)
+	const cure = "turn on the feature gate CloneSetShortHash, or give the CloneSet a shorter name"
+	if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), cure) {
+		t.Errorf("the error is %v", err)
+	}
+	w.reconciler.ShortHash = true
+	w.settle()
+	w.reconciler.ShortHash = false
+	w.edit(image("web:2"), policy(v1beta1.RecreatePodUpdateStrategyType))
+	before := w.live()
+	if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), cure) {
+		t.Errorf("of an update the error is %v", err)
+	}
+	if diff := cmp.Diff(before, w.live()); diff != "" || len(before) != 3 {
+		t.Errorf("%s of %v", diff, before)
+	}
+}
+
 func TestPodsToDelete(t *testing.T) {
 	w := newWorld(t, replicas(4))
 	w.settle()
