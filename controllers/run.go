@@ -44,9 +44,13 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	mgr, err := newManager(throttle.PerResource(cfg), o)
+	waits := throttle.Waits()
+	mgr, err := newManager(throttle.PerResource(cfg, waits), o)
 	if err != nil {
 		return err
+	}
+	if err := mgr.Add(served{waits}); err != nil {
+		return fmt.Errorf("adding the metric of waiting requests: %w", err)
 	}
 	admission, err := addAdmission(mgr, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -38,9 +39,18 @@ func (e *NotSentError) Error() string {
 
 func (e *NotSentError) Unwrap() error { return e.Err }
 
+// Waits counts what requests have waited for their turn.
+func Waits() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "fairlead_client_wait_seconds_total",
+		Help: "Time that requests to the API server have waited within --rest-config-qps, by resource and operation: read or write.",
+	}, []string{"resource", "operation"})
+}
+
 // PerResource is a configuration whose clients together make the QPS and Burst of cfg of reads, and of writes, of each resource
-// and each subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default.
-func PerResource(cfg *rest.Config) *rest.Config {
+// and each subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default. waits counts
+// how long they wait.
+func PerResource(cfg *rest.Config, waits *prometheus.CounterVec) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	qps, burst := cfg.QPS, cfg.Burst
 	if qps == 0 {
@@ -53,7 +63,7 @@ func PerResource(cfg *rest.Config) *rest.Config {
 	if qps < 0 {
 		return cfg
 	}
-	shared := &limits{qps: rate.Limit(qps), burst: burst, of: map[string]*rate.Limiter{}, tell: rate.Sometimes{Interval: toldEvery}}
+	shared := &limits{qps: rate.Limit(qps), burst: burst, of: map[queue]*rate.Limiter{}, waits: waits, tell: rate.Sometimes{Interval: toldEvery}}
 	if server, _, err := rest.DefaultServerUrlFor(cfg); err == nil { // else no client can be made of it
 		shared.prefix = strings.TrimSuffix(server.Path, "/")
 	}
@@ -68,17 +78,21 @@ type limits struct {
 	// prefix is what a proxy has before the paths of the API.
 	prefix string
 	mutex  sync.Mutex
-	of     map[string]*rate.Limiter
+	of     map[queue]*rate.Limiter
+	waits  *prometheus.CounterVec
 	tell   rate.Sometimes
 }
 
-func (l *limits) get(resource string) *rate.Limiter {
+// queue is of requests that have a limit together.
+type queue struct{ resource, operation string }
+
+func (l *limits) get(q queue) *rate.Limiter {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	limiter, ok := l.of[resource]
+	limiter, ok := l.of[q]
 	if !ok {
 		limiter = rate.NewLimiter(l.qps, l.burst)
-		l.of[resource] = limiter
+		l.of[q] = limiter
 	}
 	return limiter
 }
@@ -104,19 +118,21 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (l *limits) wait(req *http.Request) error {
-	resource := resourceOf(strings.TrimPrefix(req.URL.Path, l.prefix))
-	queue := resource
+	q := queue{resource: resourceOf(strings.TrimPrefix(req.URL.Path, l.prefix)), operation: "write"}
 	if req.Method == http.MethodGet {
-		queue = "get " + resource
+		q.operation = "read"
 	}
 	began := time.Now()
-	if err := l.get(queue).Wait(req.Context()); err != nil {
-		return &NotSentError{Resource: resource, Err: err}
+	err := l.get(q).Wait(req.Context())
+	waited := time.Since(began)
+	l.waits.WithLabelValues(q.resource, q.operation).Add(waited.Seconds())
+	if err != nil {
+		return &NotSentError{Resource: q.resource, Err: err}
 	}
-	if waited := time.Since(began); waited > longWait {
+	if waited > longWait {
 		l.tell.Do(func() {
 			log.FromContext(req.Context()).Info("Requests wait for their turn within --rest-config-qps",
-				"method", req.Method, "resource", resource, "waited", waited.Round(time.Millisecond).String())
+				"method", req.Method, "resource", q.resource, "waited", waited.Round(time.Millisecond).String())
 		})
 	}
 	return nil

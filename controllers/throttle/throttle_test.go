@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -58,7 +59,7 @@ func answering(t *testing.T) (*rest.Config, <-chan string) {
 
 func TestEachResourceHasItsOwnLimitInAllClients(t *testing.T) {
 	cfg, asked := answering(t)
-	limited := PerResource(cfg)
+	limited := PerResource(cfg, Waits())
 	if cfg.QPS != 0.001 || cfg.WrapTransport != nil {
 		t.Error("the configuration that was given is changed")
 	}
@@ -95,7 +96,7 @@ func TestEachResourceHasItsOwnLimitInAllClients(t *testing.T) {
 func TestBehindAProxy(t *testing.T) {
 	cfg, asked := answering(t)
 	cfg.Host += "/api/clusters/c-1"
-	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg, Waits()))
 	for range 2 {
 		if _, err := c.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
@@ -111,7 +112,7 @@ func TestBehindAProxy(t *testing.T) {
 
 func TestWatchesDoNotWait(t *testing.T) {
 	cfg, asked := answering(t)
-	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg, Waits()))
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		w, err := c.CoreV1().Pods("ns").Watch(ctx, metav1.ListOptions{})
@@ -128,7 +129,7 @@ func TestWatchesDoNotWait(t *testing.T) {
 func TestNoLimit(t *testing.T) {
 	cfg, asked := answering(t)
 	cfg.QPS = -1
-	c := kubernetes.NewForConfigOrDie(PerResource(cfg))
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg, Waits()))
 	for range 20 {
 		if _, err := c.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
@@ -142,7 +143,7 @@ func TestNoLimit(t *testing.T) {
 func TestTheDefaultIsThatOfClients(t *testing.T) {
 	cfg, _ := answering(t)
 	cfg.QPS, cfg.Burst = 0, 0
-	wrapped, isOurs := PerResource(cfg).WrapTransport(http.DefaultTransport).(*transport)
+	wrapped, isOurs := PerResource(cfg, Waits()).WrapTransport(http.DefaultTransport).(*transport)
 	if !isOurs || wrapped.limits.qps != 5 || wrapped.limits.burst != 10 {
 		t.Errorf("the transport is %+v", wrapped)
 	}
@@ -161,7 +162,7 @@ func (c *closing) Close() error {
 
 func TestARequestThatIsGivenUpIsClosed(t *testing.T) {
 	cfg, asked := answering(t)
-	limited := PerResource(cfg).WrapTransport(http.DefaultTransport)
+	limited := PerResource(cfg, Waits()).WrapTransport(http.DefaultTransport)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	body := &closing{Reader: strings.NewReader("{}")}
@@ -175,5 +176,33 @@ func TestARequestThatIsGivenUpIsClosed(t *testing.T) {
 	}
 	if !errors.Is(err, context.Canceled) || !body.closed || len(asked) != 0 {
 		t.Errorf("error %v, closed %v, asked %d times", err, body.closed, len(asked))
+	}
+}
+
+func TestWaitsAreCounted(t *testing.T) {
+	cfg, _ := answering(t)
+	cfg.QPS, cfg.Burst = 4, 1
+	waits := Waits()
+	c := kubernetes.NewForConfigOrDie(PerResource(cfg, waits))
+	for range 3 {
+		if _, err := c.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.CoreV1().Pods("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitedTo := func(operation string) float64 {
+		var counted dto.Metric
+		if err := waits.WithLabelValues("pods", operation).Write(&counted); err != nil {
+			t.Fatal(err)
+		}
+		return counted.GetCounter().GetValue()
+	}
+	if waited := waitedTo("read"); waited < 0.4 || waited > 10 {
+		t.Errorf("two requests waited %f s, want about 0.25 each", waited)
+	}
+	if waited := waitedTo("write"); waited > 0.2 {
+		t.Errorf("a request that had not to wait waited %f s", waited)
 	}
 }
