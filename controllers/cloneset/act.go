@@ -88,8 +88,9 @@ func (o *outcome) begin(clock clock.PassiveClock) {
 	o.over = func() bool { return !clock.Now().Before(end) }
 }
 
-// act carries the plan out, as far as it comes. Of scaling and updating, updating goes on when scaling failed: a rollout is
-// often what mends that. What Pods need that are there already never waits for scaling.
+// act carries the plan out, as far as it comes. What Pods need that are there already comes before scaling: while others are
+// created for a second, kubelets would report on them, and their gates could not be opened for the version that was looked at.
+// Of scaling and updating, updating goes on when scaling failed: a rollout is often what mends that.
 func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *outcome {
 	o := &outcome{}
 	o.begin(r.Clock)
@@ -105,10 +106,9 @@ func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *o
 	r.preDownload(ctx, p, o)
 	r.hold(set, p, o)
 	o.begin(r.Clock)
-	scaled := r.scale(ctx, set, p, o)
-	o.begin(r.Clock)
 	r.refresh(ctx, p, o)
-	if !scaled {
+	o.begin(r.Clock)
+	if scaled := r.scale(ctx, set, p, o); !scaled {
 		o.begin(r.Clock)
 		r.move(ctx, set, p, o)
 	}

@@ -297,3 +297,18 @@ func TestNoMorePodsAreKeptThanAreMissing(t *testing.T) {
 		}
 	}
 }
+
+// Pods that are there are brought into service before others are created, which takes a while: by then their kubelets would have
+// reported, and the gates could not be opened for the version of the Pod that was looked at.
+func TestGatesAreOpenedBeforeMorePodsAreMade(t *testing.T) {
+	w := newWorld(t, replicas(2))
+	w.sync()
+	w.kubelet()
+	w.edit(replicas(5))
+	w.writes = nil
+	w.sync()
+	opened, created := slices.Index(w.writes, "status Pod"), slices.Index(w.writes, "create Pod")
+	if opened < 0 || created < opened {
+		t.Errorf("the writes are %v", w.writes)
+	}
+}

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/controllers/podset/volumeclaim"
 )
 
-// Plan is all that one sync may do, in this order: Release, Claims, Missing, Update's revision, PreDownload, Scale; then,
-// if scaling changed nothing, Refresh and Moves; then the status, Prune and Surplus.
+// Plan is all that one sync may do, in this order: Release, Claims, Missing, Update's revision, PreDownload, Refresh and Scale;
+// then, if scaling changed nothing, Moves; then the status, Prune and Surplus.
 type Plan struct {
 	// Release are Pods whose labels have left the selector.
 	Release []*corev1.Pod
