@@ -36,15 +36,34 @@ func byWeight(terms []v1beta1.UpdatePriorityWeightTerm) rule {
 		}
 		selectors[i] = selector
 	}
-	weight := func(pod *corev1.Pod) (sum int64) {
+	weight := once(func(pod *corev1.Pod) (sum int64) {
 		for i, selector := range selectors {
 			if selector.Matches(labels.Set(pod.Labels)) {
 				sum += int64(terms[i].Weight)
 			}
 		}
 		return sum
-	}
+	})
 	return func(a, b *standing) int { return cmp.Compare(weight(b.pod), weight(a.pod)) }
+}
+
+// once asks once for each Pod: a sort compares it with a dozen others.
+func once[T any](of func(*corev1.Pod) T) func(*corev1.Pod) T {
+	known := map[*corev1.Pod]T{}
+	return func(pod *corev1.Pod) T {
+		answer, is := known[pod]
+		if !is {
+			answer = of(pod)
+			known[pod] = answer
+		}
+		return answer
+	}
+}
+
+// place is that of a Pod in an order of keys.
+type place struct {
+	level  int
+	number uint64
 }
 
 // byKey puts the earlier of the keys first, and within one key the larger number at the end of its value.
@@ -53,18 +72,17 @@ func byKey(terms []v1beta1.UpdatePriorityOrderTerm, keylessFirst bool) rule {
 	if keylessFirst {
 		keyless = -1
 	}
-	levelOf := func(pod *corev1.Pod) (level int, number uint64) {
+	placeOf := once(func(pod *corev1.Pod) place {
 		for i, term := range terms {
 			if value, has := pod.Labels[term.OrderedKey]; has {
-				return i, trailingNumber(value)
+				return place{i, trailingNumber(value)}
 			}
 		}
-		return keyless, 0
-	}
+		return place{level: keyless}
+	})
 	return func(a, b *standing) int {
-		levelA, numberA := levelOf(a.pod)
-		levelB, numberB := levelOf(b.pod)
-		return cmp.Or(cmp.Compare(levelA, levelB), cmp.Compare(numberB, numberA))
+		of, than := placeOf(a.pod), placeOf(b.pod)
+		return cmp.Or(cmp.Compare(of.level, than.level), cmp.Compare(than.number, of.number))
 	}
 }
 
