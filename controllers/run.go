@@ -65,8 +65,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := addLeaderGauge(mgr); err != nil {
 		return err
 	}
-	// The manager's parts have its logger; it is the leader election that takes the context's.
-	if err := mgr.Start(klog.NewContext(ctx, logging.Election(o.Log))); err != nil {
+	// What is not the manager's own, such as its caches' reflectors, takes the context's log.
+	if err := mgr.Start(klog.NewContext(ctx, o.Log)); err != nil {
 		return fmt.Errorf("running controllers: %w", err)
 	}
 	return nil
@@ -81,7 +81,7 @@ func newManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:                        scheme,
-		Logger:                        o.Log,
+		Logger:                        logging.Manager(o.Log),
 		Cache:                         cacheOptions(o),
 		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},

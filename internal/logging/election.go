@@ -2,6 +2,9 @@ package logging
 
 import "github.com/go-logr/logr"
 
+// electionName is what controller-runtime's manager calls the log that it gives to its leader election.
+const electionName = "leaderelection"
+
 // chatter is the verbosity at which client-go's leader election writes a line at each try for the Lease, every other
 // second in each process that stands by. It is the verbosity that installations have, so that it would drown the rest.
 const chatter = 4
@@ -32,6 +35,31 @@ func (f fainter) WithValues(keysAndValues ...any) logr.LogSink {
 
 // WithName implements logr.LogSink.
 func (f fainter) WithName(name string) logr.LogSink { return fainter{f.LogSink.WithName(name)} }
+
+// Manager is the log for a manager of controller-runtime: its leader election gets Election's.
+func Manager(log logr.Logger) logr.Logger {
+	if log.GetSink() == nil {
+		return log
+	}
+	return log.WithSink(managers{log.GetSink()})
+}
+
+// managers is a sink that knows the leader election by the name of its log.
+type managers struct{ logr.LogSink }
+
+// WithValues implements logr.LogSink.
+func (m managers) WithValues(keysAndValues ...any) logr.LogSink {
+	return managers{m.LogSink.WithValues(keysAndValues...)}
+}
+
+// WithName implements logr.LogSink.
+func (m managers) WithName(name string) logr.LogSink {
+	named := m.LogSink.WithName(name)
+	if name == electionName {
+		return fainter{named}
+	}
+	return managers{named}
+}
 
 func faint(level int) int {
 	if level < chatter {

@@ -48,3 +48,17 @@ func TestElectionLogsErrors(t *testing.T) {
 		t.Errorf("%d lines, want 1", lines)
 	}
 }
+
+func TestOnlyTheElectionOfAManagerIsQuiet(t *testing.T) {
+	var lines []string
+	log := logging.Manager(funcr.New(func(prefix, line string) { lines = append(lines, prefix+line) }, funcr.Options{Verbosity: 4})).WithValues("a", 1)
+	log.WithName("leaderelection").V(4).Info("no lease")
+	log.WithName("pods").WithName("sync").V(4).Info("done")
+	log.V(4).Info("cached")
+	if want := []string{`pods/sync"level"=4 "msg"="done" "a"=1`, `"level"=4 "msg"="cached" "a"=1`}; !slices.Equal(lines, want) {
+		t.Errorf("got %q\nwant %q", lines, want)
+	}
+	if logging.Manager(logr.Discard()).GetSink() != nil {
+		t.Error("what is written nowhere has a sink")
+	}
+}

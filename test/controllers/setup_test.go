@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,12 +114,34 @@ type process struct {
 	health, metrics string
 	stop            func() error
 	writes          *recorder
+	log             *lines
+}
+
+// lines is a log at the verbosity that installations have.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.all = append(l.all, line)
+	}, funcr.Options{Verbosity: 4})
+}
+
+// with are the lines that have a text in them.
+func (l *lines) with(text string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.all), func(line string) bool { return !strings.Contains(line, text) })
 }
 
 // run starts the controllers. They are stopped at the test's end at the latest, and must not fail before.
 func (s *suite) run(t *testing.T, gates string) *process {
 	t.Helper()
-	p := &process{health: addresses.Free(t, addresses.Loopback), metrics: addresses.Free(t, addresses.Loopback), writes: &recorder{}}
+	p := &process{health: addresses.Free(t, addresses.Loopback), metrics: addresses.Free(t, addresses.Loopback), writes: &recorder{}, log: &lines{}}
 	features := features.New("")
 	if err := features.Set(gates); err != nil {
 		t.Fatal(err)
@@ -130,7 +154,7 @@ func (s *suite) run(t *testing.T, gates string) *process {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- controllers.Run(ctx, cfg, controllers.Options{
-			Gates: features, Log: logr.Discard(), MetricsAddr: p.metrics, HealthAddr: p.health,
+			Gates: features, Log: p.log.logger(), MetricsAddr: p.metrics, HealthAddr: p.health,
 			Election: controllers.Election{
 				Enabled: true, Namespace: "kruise-system", ID: "kruise-manager", ResourceLock: "leases",
 				LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 500 * time.Millisecond,
