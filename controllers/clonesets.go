@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	mathrand "math/rand/v2"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,10 @@ import (
 	"github.com/fairlead-io/fairlead/protection/podunavailablebudget"
 )
 
+// longestRetry is how long a CloneSet waits at most that could not be synced, unless so many fail that the limit of all retries is
+// reached: nothing tells when a quota is lifted, or a policy changed, that has refused its Pods.
+const longestRetry = time.Minute
+
 // addCloneSet adds the controller of CloneSets when their kind is installed. It creates no Pod while mayCreate says why not.
 func addCloneSet(mgr manager.Manager, live client.Client, mayCreate func() error, o Options) error {
 	kinds := []schema.GroupVersionKind{v1beta1.GroupVersion.WithKind("CloneSet")}
@@ -37,7 +42,9 @@ func addCloneSet(mgr manager.Manager, live client.Client, mayCreate func() error
 		Registerer: metrics.Registry,
 		Random:     rand.String, //nolint:forbidigo // here the source of randomness is chosen
 	}
-	return whenInstalled(mgr, func(ctx context.Context) error { return setup.AddTo(ctx, mgr, o.forController()) }, kinds...)
+	return whenInstalled(mgr, func(ctx context.Context) error {
+		return setup.AddTo(ctx, mgr, o.retryingWithin(longestRetry).forController())
+	}, kinds...)
 }
 
 // budgetOf asks PodUnavailableBudgets if their gate for updates is on. The unit that it takes is what admission then finds

@@ -117,6 +117,12 @@ func (o Options) checkWorkers() error {
 	return nil
 }
 
+// retryingWithin has the delays of retries grow to no more than this.
+func (o Options) retryingWithin(longest time.Duration) Options {
+	o.Retries.MaxDelay = min(o.Retries.MaxDelay, longest)
+	return o
+}
+
 // forController is a new set of limits: controllers do not share their buckets.
 func (o Options) forController() controller.Options {
 	return controller.Options{

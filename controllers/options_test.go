@@ -28,6 +28,21 @@ func TestRetriesGrowToTheirLimit(t *testing.T) {
 	}
 }
 
+// A quota that was full for a night is not to keep Pods away for a quarter of an hour more.
+func TestRetriesComeWithinWhatAControllerSays(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{1000 * time.Second: longestRetry, time.Second: time.Second} {
+		o := Options{Retries: Retries{BaseDelay: time.Millisecond, MaxDelay: given, QPS: 1000, Bucket: 1000}}
+		limiter := o.retryingWithin(longestRetry).forController().RateLimiter
+		var last time.Duration
+		for range 30 {
+			last = limiter.When(requestFor("a"))
+		}
+		if last != want || o.Retries.MaxDelay != given {
+			t.Errorf("with delays to %s the 30th retry comes after %s, want %s", given, last, want)
+		}
+	}
+}
+
 func TestControllersDoNotShareTheirBuckets(t *testing.T) {
 	o := Options{Retries: Retries{BaseDelay: time.Nanosecond, MaxDelay: time.Nanosecond, QPS: 1, Bucket: 1}}
 	busy, idle := o.forController().RateLimiter, o.forController().RateLimiter

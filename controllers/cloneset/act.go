@@ -44,6 +44,11 @@ func (o *outcome) changed() bool { return o.written > 0 || o.collided }
 
 func (o *outcome) err() error { return errors.Join(o.scaleErr, o.updateErr, o.otherErr, o.raceErr) }
 
+// plannedError is one that was found while the plan was made: nothing was asked of the API server.
+type plannedError struct{ error }
+
+func (e *plannedError) Unwrap() error { return e.error }
+
 // podRaceError is a race about one of many Pods.
 type podRaceError struct{ error }
 
@@ -90,6 +95,7 @@ func (o *outcome) begin(clock clock.PassiveClock) {
 
 // act carries the plan out, as far as it comes. What Pods need that are there already comes before scaling: while others are
 // created for a second, kubelets would report on them, and their gates could not be opened for the version that was looked at.
+// So a Pod may be refreshed that is deleted next. One whose deletion is refused for long must come into service all the same.
 // Of scaling and updating, updating goes on when scaling failed: a rollout is often what mends that.
 func (r *Reconciler) act(ctx context.Context, set *v1beta1.CloneSet, p *Plan) *outcome {
 	o := &outcome{}

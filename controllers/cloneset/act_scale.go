@@ -38,7 +38,7 @@ func (r *Reconciler) scale(ctx context.Context, set *v1beta1.CloneSet, p *Plan, 
 }
 
 func (r *Reconciler) undelete(ctx context.Context, p *Plan, o *outcome) {
-	n, err := inParallel(len(p.Scale.Undelete), o.over, func(i int) error {
+	n, err := o.forEach(len(p.Scale.Undelete), func(i int) *corev1.Pod { return p.Scale.Undelete[i] }, func(i int) error {
 		pod := p.Scale.Undelete[i].DeepCopy()
 		patch := lifecycle.Enter(podpatch.New(pod).Guard(pod), v1beta1.LifecycleStatePreparingNormal, r.Clock.Now())
 		if err := r.Client.Patch(ctx, pod, patch); err != nil {
@@ -69,7 +69,7 @@ func (r *Reconciler) create(ctx context.Context, set *v1beta1.CloneSet, pods []N
 
 func (r *Reconciler) createOne(ctx context.Context, made NewPod) error {
 	if made.Err != nil {
-		return made.Err
+		return &plannedError{made.Err}
 	}
 	for _, c := range made.Claims {
 		if err := r.createClaim(ctx, c); err != nil {
@@ -105,9 +105,9 @@ func (r *Reconciler) createClaim(ctx context.Context, c *corev1.PersistentVolume
 	return nil
 }
 
-// remove deletes Pods with their claims, or prepares that. It stops at an error.
+// remove deletes Pods with their claims, or prepares that. It stops at an error, but for a race about one of them.
 func (r *Reconciler) remove(ctx context.Context, set *v1beta1.CloneSet, p *Plan, removals []Removal, o *outcome) {
-	n, err := inParallel(len(removals), o.over, func(i int) error {
+	n, err := o.forEach(len(removals), func(i int) *corev1.Pod { return removals[i].Pod }, func(i int) error {
 		if removals[i].Prepare {
 			return r.prepareRemoval(ctx, p, removals[i].Pod)
 		}

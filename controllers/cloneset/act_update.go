@@ -32,7 +32,7 @@ func (r *Reconciler) refresh(ctx context.Context, p *Plan, o *outcome) {
 
 func (r *Reconciler) refreshOne(ctx context.Context, refresh Refresh) error {
 	if refresh.Err != nil {
-		return refresh.Err
+		return &plannedError{refresh.Err}
 	}
 	pod := refresh.Pod.DeepCopy()
 	if len(refresh.Conditions) == 0 {
@@ -125,8 +125,12 @@ func withoutRefusals(err error) error {
 
 func (r *Reconciler) moveOne(ctx context.Context, set *v1beta1.CloneSet, m Move, o *outcome) (time.Duration, error) {
 	if m.Err != nil {
-		o.failed(failedUpdatePodInPlace, m.Err)
-		return 0, m.Err
+		reason := failedUpdatePodInPlace
+		if m.ByPolicy {
+			reason = failedUpdatePodReCreate
+		}
+		o.failed(reason, m.Err)
+		return 0, &plannedError{m.Err}
 	}
 	pod := m.Pod.DeepCopy()
 	if err := r.askBudget(ctx, pod); err != nil {

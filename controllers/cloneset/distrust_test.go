@@ -103,6 +103,7 @@ func TestWhichErrorsLeaveOpenWhatHappened(t *testing.T) {
 		"timeout":               {context.DeadlineExceeded, true, false},
 		"server error":          {apierrors.NewInternalError(errors.New("x")), true, false},
 		"already exists":        {apierrors.NewAlreadyExists(pods, "p"), true, false},
+		"found in the plan":     {&plannedError{errors.New("x")}, false, false},
 		"conflict":              {apierrors.NewConflict(pods, "p", errors.New("x")), false, true},
 		"gone":                  {apierrors.NewNotFound(pods, "p"), false, true},
 		"forbidden":             {apierrors.NewForbidden(pods, "p", errors.New("x")), false, false},

@@ -45,6 +45,8 @@ type Move struct {
 	Removal *Removal
 	// Hook is the inPlaceUpdate hook, for preparing.
 	Hook *v1beta1.LifecycleHook
+	// ByPolicy tells that the policy is to recreate every Pod.
+	ByPolicy bool
 	// Err is why the Pod cannot be moved; nothing after it is done.
 	Err error
 }
@@ -141,11 +143,11 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 
 // move decides how one Pod is moved, false if there is nothing to do but wait for its hook.
 func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (Move, bool) {
-	m := Move{Pod: pod, To: target, Err: p.tooLong(target)}
-	if m.Err != nil {
-		return m, true
+	m := Move{Pod: pod, To: target, ByPolicy: policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType}
+	if err := p.tooLong(target); err != nil {
+		return m.failed(err), true
 	}
-	if policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
+	if m.ByPolicy {
 		return p.recreate(m), true
 	}
 	change, err := p.change(pod, target, changes)
@@ -159,9 +161,13 @@ func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, chang
 	case errors.As(err, &impossible) && policyOf(p.set) != v1beta1.InPlaceOnlyPodUpdateStrategyType:
 		return p.recreate(m), true
 	default:
-		m.Err = fmt.Errorf("updating Pod %s to %s: %w", pod.Name, target.Name, err)
-		return m, true
+		return m.failed(err), true
 	}
+}
+
+func (m Move) failed(err error) Move {
+	m.Err = fmt.Errorf("updating Pod %s to %s: %w", m.Pod.Name, m.To.Name, err)
+	return m
 }
 
 func (p *planner) recreate(m Move) Move {

@@ -53,7 +53,7 @@ func (p *planner) tooLong(at *appsv1.ControllerRevision) error {
 	if p.settings.ShortHash || len(at.Name) <= validation.LabelValueMaxLength {
 		return nil
 	}
-	return fmt.Errorf("revision %s cannot be the label %s of a Pod, which holds %d characters: turn on the feature gate %s, or give the CloneSet a shorter name",
+	return fmt.Errorf("the revision's name, %s, is too long for the label %s of a Pod, which holds %d characters: turn on the feature gate %s, or give the CloneSet a shorter name",
 		at.Name, appsv1.ControllerRevisionHashLabelKey, validation.LabelValueMaxLength, features.CloneSetShortHash)
 }
 

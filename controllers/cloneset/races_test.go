@@ -182,3 +182,40 @@ func TestImagesArePulledOnceSomePodsAreUpdated(t *testing.T) {
 		t.Errorf("%d jobs in the end", len(w.jobs()))
 	}
 }
+
+// A kubelet writes about one of the Pods whose deletion is prepared, or taken back: that is no reason to leave the others.
+func TestARaceAboutOnePodDoesNotStopScaling(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after int32
+		state         string
+	}{
+		"prepared": {4, 0, "PreparingDelete"},
+		"kept":     {0, 4, "PreparingNormal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, replicas(4), preDelete, func(s *cloneSet) { s.Spec.ScaleStrategy.MaxUnavailable = amount("100%") })
+			w.settle()
+			w.edit(replicas(test.before))
+			w.syncs(3)
+			raced := ""
+			w.fail = func(verb string, obj client.Object) error {
+				if _, isPod := obj.(*corev1.Pod); !isPod || verb != "patch" || raced != "" && raced != obj.GetName() {
+					return nil
+				}
+				raced = obj.GetName()
+				return apierrors.NewConflict(corev1.Resource("pods"), raced, errors.New("the object has been modified"))
+			}
+			w.edit(replicas(test.after))
+			w.writes = nil
+			if _, err := w.reconcile(); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.inState(test.state); len(got) != 3 || slices.Contains(got, raced) {
+				t.Errorf("%v are %s after a race about %s, want the other three; the writes are %v", got, test.state, raced, w.writes)
+			}
+			if !w.reconciler.memory.trusts(w.key) {
+				t.Error("a race about a Pod costs the trust in the cache")
+			}
+		})
+	}
+}

@@ -136,6 +136,10 @@ func leavesOpen(err error) bool {
 	if errors.As(err, &joined) {
 		return slices.ContainsFunc(joined.Unwrap(), leavesOpen)
 	}
+	var planned *plannedError
+	if errors.As(err, &planned) {
+		return false
+	}
 	refused := isUnsent(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
 	return !refused

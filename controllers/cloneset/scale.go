@@ -107,6 +107,7 @@ func (p *planner) create(s *Scale, numbers arithmetic.Plan) error {
 		pod.Err = cmp.Or(p.tooLong(at), notOurs(pod.Pod, p.selector))
 		s.Create = append(s.Create, pod)
 	}
+	failingLast(s.Create, func(n NewPod) error { return n.Err })
 	return nil
 }
 

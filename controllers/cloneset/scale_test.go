@@ -1,7 +1,9 @@
 package cloneset
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -149,13 +151,47 @@ func TestNamesThatNoLabelHolds(t *testing.T) {
 	w.reconciler.ShortHash = true
 	w.settle()
 	w.reconciler.ShortHash = false
-	w.edit(image("web:2"), policy(v1beta1.RecreatePodUpdateStrategyType))
-	before := w.live()
-	if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), cure) {
-		t.Errorf("of an update the error is %v", err)
+	for how, event := range map[v1beta1.PodUpdateStrategyType]string{
+		v1beta1.RecreatePodUpdateStrategyType:          "FailedUpdatePodReCreate",
+		v1beta1.InPlaceIfPossiblePodUpdateStrategyType: "FailedUpdatePodInPlace",
+	} {
+		w.edit(image("web:2"), policy(how))
+		w.eventsNow()
+		before := w.live()
+		w.writes = nil
+		if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), cure) {
+			t.Errorf("of an update the error is %v", err)
+		}
+		if diff := cmp.Diff(before, w.live()); diff != "" || len(before) != 3 || slices.Contains(w.writes, "status Pod") || slices.Contains(w.writes, "patch Pod") {
+			t.Errorf("%s of %v, the writes are %v", diff, before, w.writes)
+		}
+		if events := w.eventsNow(); !slices.ContainsFunc(events, func(e string) bool { return strings.HasPrefix(e, "Warning "+event+" updating Pod ") }) {
+			t.Errorf("no event %s: %v", event, events)
+		}
+		if !w.reconciler.memory.trusts(w.key) {
+			t.Error("an error of the plan costs the trust in the cache")
+		}
 	}
-	if diff := cmp.Diff(before, w.live()); diff != "" || len(before) != 3 {
-		t.Errorf("%s of %v", diff, before)
+}
+
+// Of two revisions one may be such that no Pod can be made at it; Pods at the other one are made.
+func TestPodsThatCanBeMadeComeFirst(t *testing.T) {
+	old := at(t, "web:1", 1)
+	old.Data.Raw = bytes.ReplaceAll(old.Data.Raw, []byte(`"app":"web"`), []byte(`"app":"other"`))
+	set := newSet(image("web:2"), replicas(4), rolling(func(r *v1beta1.RollingUpdateCloneSetStrategy) { r.Partition = amount("2") }))
+	set.Status.CurrentRevision = old.Name
+	made := 0
+	newID := func() string { made++; return fmt.Sprintf("id%03d", made) }
+	plan, err := makePlan(set, &snapshot{revisions: []*appsv1.ControllerRevision{old}}, start, Settings{}, newID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fail []bool
+	for _, made := range plan.Scale.Create {
+		fail = append(fail, made.Err != nil)
+	}
+	if !slices.Equal(fail, []bool{false, false, true, true}) {
+		t.Errorf("which cannot be made: %v", fail)
 	}
 }
 

@@ -4,19 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/controllers/podset/inplace"
 	"github.com/fairlead-io/fairlead/internal/features"
@@ -73,7 +70,6 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 	}
 	r.leaked = func(namespace, name string) { leaks.WithLabelValues(namespace, name).Inc() }
 	options.MaxConcurrentReconciles = s.Workers
-	options.RateLimiter = retries(options.RateLimiter)
 	b := builder.ControllerManagedBy(mgr).Named(Name).WithOptions(options)
 	for _, w := range r.Watches(mgr.GetScheme(), mgr.GetRESTMapper(), s.Gates.Enabled(features.CloneSetEventHandlerOptimization)) {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
@@ -82,14 +78,6 @@ func (s Setup) AddTo(ctx context.Context, mgr manager.Manager, options controlle
 		return fmt.Errorf("adding controller %s: %w", Name, err)
 	}
 	return nil
-}
-
-// longestRetry is how long a CloneSet waits at most that could not be synced, whatever the limits of all controllers: nothing
-// tells when a quota is lifted or a policy changed that has refused its Pods.
-const longestRetry = time.Minute
-
-func retries(all workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedWithMaxWaitRateLimiter(all, longestRetry)
 }
 
 // exceptStatus lets everything of a CloneSet pass that a sync reads, but for its status, which we write. That of others is

@@ -48,8 +48,8 @@ func Waits() *prometheus.CounterVec {
 }
 
 // PerResource is a configuration whose clients together make the QPS and Burst of cfg of reads, and of writes, of each resource
-// and each subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default. waits counts
-// how long they wait.
+// and each subresource, and do not bound themselves any more. As in cfg, a negative QPS is no limit, and 0 is client-go's default.
+// waits counts how long they wait.
 func PerResource(cfg *rest.Config, waits *prometheus.CounterVec) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	qps, burst := cfg.QPS, cfg.Burst

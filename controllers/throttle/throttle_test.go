@@ -199,7 +199,7 @@ func TestWaitsAreCounted(t *testing.T) {
 		}
 		return counted.GetCounter().GetValue()
 	}
-	if waited := waitedTo("read"); waited < 0.4 || waited > 10 {
+	if waited := waitedTo("read"); waited < 0.1 || waited > 10 {
 		t.Errorf("two requests waited %f s, want about 0.25 each", waited)
 	}
 	if waited := waitedTo("write"); waited > 0.2 {

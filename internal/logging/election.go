@@ -41,24 +41,24 @@ func Manager(log logr.Logger) logr.Logger {
 	if log.GetSink() == nil {
 		return log
 	}
-	return log.WithSink(managers{log.GetSink()})
+	return log.WithSink(managerSink{log.GetSink()})
 }
 
-// managers is a sink that knows the leader election by the name of its log.
-type managers struct{ logr.LogSink }
+// managerSink knows the leader election by the name of its log.
+type managerSink struct{ logr.LogSink }
 
 // WithValues implements logr.LogSink.
-func (m managers) WithValues(keysAndValues ...any) logr.LogSink {
-	return managers{m.LogSink.WithValues(keysAndValues...)}
+func (m managerSink) WithValues(keysAndValues ...any) logr.LogSink {
+	return managerSink{m.LogSink.WithValues(keysAndValues...)}
 }
 
 // WithName implements logr.LogSink.
-func (m managers) WithName(name string) logr.LogSink {
+func (m managerSink) WithName(name string) logr.LogSink {
 	named := m.LogSink.WithName(name)
 	if name == electionName {
 		return fainter{named}
 	}
-	return managers{named}
+	return managerSink{named}
 }
 
 func faint(level int) int {

@@ -147,6 +147,8 @@ func leadership(t *testing.T, s *suite) {
 	}
 	if _, body := get(t, p.metrics, "/metrics"); !strings.Contains(body, "\nkruise_manager_is_leader 0\n") {
 		t.Error("kruise_manager_is_leader is not 0 in a process that stands by")
+	} else if !strings.Contains(body, `fairlead_client_wait_seconds_total{operation="read",resource=`) {
+		t.Error("what requests wait for their turn is not told")
 	}
 	if begun, tries := p.log.with("Attempting to acquire leader lease"), p.log.with("lease"); len(begun) == 0 || len(tries) > len(begun) {
 		t.Errorf("a process that stands by writes of each try for the Lease: %q", tries)

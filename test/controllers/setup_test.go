@@ -149,6 +149,7 @@ func (s *suite) run(t *testing.T, gates string) *process {
 	world := inprocess.World{T: t, Cluster: s.Cluster}
 	cfg := world.Account(inprocess.Manager)
 	cfg.UserAgent = "kruise-manager"
+	cfg.QPS, cfg.Burst = 1000, 1000 // a limit that nothing comes to
 	cfg.Wrap(p.writes.wrap)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -117,9 +118,13 @@ func (in Input) job(c corev1.Container) *v1beta1.ImagePullJob {
 	for _, secret := range in.Template.Spec.ImagePullSecrets {
 		secrets = append(secrets, secret.Name)
 	}
+	updated := []string{hash}
+	if len(in.Update.Name) <= validation.LabelValueMaxLength { // else no Pod has it, and no selector may
+		updated = []string{in.Update.Name, hash}
+	}
 	selector := in.Selector.DeepCopy()
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-		Key: appsv1.ControllerRevisionHashLabelKey, Operator: metav1.LabelSelectorOpNotIn, Values: []string{in.Update.Name, hash},
+		Key: appsv1.ControllerRevisionHashLabelKey, Operator: metav1.LabelSelectorOpNotIn, Values: updated,
 	})
 	timeout := ptr.Deref(in.Tuning.TimeoutSeconds, timeoutSeconds)
 	atATime := ptr.Deref(in.Tuning.Parallelism, intstr.FromInt32(parallelism))

@@ -2,6 +2,7 @@ package predownload
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,6 +94,10 @@ func TestAJob(t *testing.T) {
 	job := Decide(input()).Create[0]
 	if job.Spec.Parallelism.String() != "1" || *job.Spec.PullPolicy.TimeoutSeconds != 300 || !metav1.IsControlledBy(job, in.Owner) || job.Labels["app"] != "web" {
 		t.Errorf("by default the job is %+v", job)
+	}
+	long := Decide(input(func(in *Input) { in.Update.Name = strings.Repeat("x", 60) + "-bcd" })).Create[0]
+	if _, err := metav1.LabelSelectorAsSelector(long.Spec.PodSelector); err != nil {
+		t.Errorf("a long name: %v", err)
 	}
 	if diff := cmp.Diff(input().Selector, in.Selector); diff != "" {
 		t.Errorf("the workload's selector was changed: %s", diff)
