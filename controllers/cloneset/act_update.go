@@ -126,7 +126,7 @@ func withoutRefusals(err error) error {
 func (r *Reconciler) moveOne(ctx context.Context, set *v1beta1.CloneSet, m Move, o *outcome) (time.Duration, error) {
 	if m.Err != nil {
 		reason := failedUpdatePodInPlace
-		if m.ByPolicy {
+		if policyOf(set) == v1beta1.RecreatePodUpdateStrategyType {
 			reason = failedUpdatePodReCreate
 		}
 		o.failed(reason, m.Err)

@@ -45,8 +45,6 @@ type Move struct {
 	Removal *Removal
 	// Hook is the inPlaceUpdate hook, for preparing.
 	Hook *v1beta1.LifecycleHook
-	// ByPolicy tells that the policy is to recreate every Pod.
-	ByPolicy bool
 	// Err is why the Pod cannot be moved; nothing after it is done.
 	Err error
 }
@@ -143,11 +141,11 @@ func (p *planner) withinLimit(candidates []*corev1.Pod, target *appsv1.Controlle
 
 // move decides how one Pod is moved, false if there is nothing to do but wait for its hook.
 func (p *planner) move(pod *corev1.Pod, target *appsv1.ControllerRevision, changes changeCache) (Move, bool) {
-	m := Move{Pod: pod, To: target, ByPolicy: policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType}
+	m := Move{Pod: pod, To: target}
 	if err := p.tooLong(target); err != nil {
 		return m.failed(err), true
 	}
-	if m.ByPolicy {
+	if policyOf(p.set) == v1beta1.RecreatePodUpdateStrategyType {
 		return p.recreate(m), true
 	}
 	change, err := p.change(pod, target, changes)

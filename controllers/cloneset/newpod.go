@@ -50,7 +50,7 @@ func notOurs(pod *corev1.Pod, selector labels.Selector) error {
 
 // tooLong is an error about a revision whose name Pods cannot have as a label. It is a CloneSet's name with a hash.
 func (p *planner) tooLong(at *appsv1.ControllerRevision) error {
-	if p.settings.ShortHash || len(at.Name) <= validation.LabelValueMaxLength {
+	if p.settings.ShortHash || revision.FitsLabel(at.Name) {
 		return nil
 	}
 	return fmt.Errorf("the revision's name, %s, is too long for the label %s of a Pod, which holds %d characters: turn on the feature gate %s, or give the CloneSet a shorter name",

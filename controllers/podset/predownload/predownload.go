@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/api/apps/v1beta1"
@@ -119,7 +118,7 @@ func (in Input) job(c corev1.Container) *v1beta1.ImagePullJob {
 		secrets = append(secrets, secret.Name)
 	}
 	updated := []string{hash}
-	if len(in.Update.Name) <= validation.LabelValueMaxLength { // else no Pod has it, and no selector may
+	if revision.FitsLabel(in.Update.Name) { // else no Pod has it, and no selector may
 		updated = []string{in.Update.Name, hash}
 	}
 	selector := in.Selector.DeepCopy()

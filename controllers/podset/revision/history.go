@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // HashLabel is the label of a ControllerRevision with its hash.
@@ -129,6 +130,9 @@ func Name(owner, hash string) string { return owner[:min(len(owner), maxOwnerNam
 
 // ShortHash is what follows the last dash of a revision's name: the hash, which has none.
 func ShortHash(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
+
+// FitsLabel tells whether a revision's name, and not only its hash, may be the value of a label.
+func FitsLabel(name string) bool { return len(name) <= validation.LabelValueMaxLength }
 
 // Matches tells whether a Pod's revision label names the revision, by its name or its hash: both forms are in use, and
 // switching between them must not be a rollout.
